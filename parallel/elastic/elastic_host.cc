@@ -91,7 +91,10 @@ RendezvousEnd ElasticHost::Hold(ElasticRoster* roster) {
       Gather();  // others may have come meanwhile
       probe_at = clock.Now() + kProbeAgainSeconds;
     }
-    if (!AllDecided()) continue;
+    // A member that is alive is waited for.
+    if (std::any_of(missing_.begin(), missing_.end(),
+                    [&](size_t m) { return detector_.HealthOf(m) == Health::kAlive; }))
+      continue;
     CheckMajority();
     if (Enough(clock.Now() - begun)) break;
   }
@@ -106,7 +109,7 @@ std::string ElasticHost::NameOf(size_t member) const {
 
 // Sorts the processes that wait into members of the last world and newcomers.
 void ElasticHost::Gather() {
-  const std::vector<ElasticRequest> waiting = server_->Waiting();
+  const std::vector<ElasticRequest> waiting = server_->waiting()->Requests();
   entered_.clear();
   newcomers_.clear();
   missing_.clear();
@@ -157,13 +160,6 @@ bool ElasticHost::ProbeMissing(RendezvousEnd* end) {
   return false;
 }
 
-// Returns true if it is certain for each missing member that it does not come, or that it need not
-// be waited for.
-bool ElasticHost::AllDecided() const {
-  return std::all_of(missing_.begin(), missing_.end(),
-                     [&](size_t m) { return detector_.HealthOf(m) != Health::kAlive; });
-}
-
 // If a network is cut, the members on both sides of the cut are alive. Only one side may continue:
 // the one with most of the members that may be alive, or the one with rank 0 if both sides are
 // equal.
@@ -188,18 +184,15 @@ bool ElasticHost::Enough(double waited) {
   if (usable >= options_.least && (!first() || come >= options_.rendezvous.size || waited > limit))
     return true;
   if (waited <= limit && !options_.Interrupted()) return false;
-  EndForAll(ElasticAnswer::kMissing, TooFew(usable, waited));
-}
-
-std::string ElasticHost::TooFew(int usable, double waited) const {
-  return StrCat("only ", usable, usable == 1 ? " rank" : " ranks", " can train after ",
-                static_cast<int>(waited), " s, and --elastic needs at least ", options_.least,
-                first() ? "" : "; left: " + LeftText());
+  EndForAll(ElasticAnswer::kMissing,
+            StrCat("only ", usable, usable == 1 ? " rank" : " ranks", " can train after ",
+                   static_cast<int>(waited), " s, and --elastic needs at least ", options_.least,
+                   first() ? "" : "; left: " + LeftText()));
 }
 
 void ElasticHost::EndForAll(ElasticAnswer::Kind kind, const std::string& text) {
-  for (const ElasticRequest& request : server_->Waiting()) {
-    const Socket socket = server_->Release(request.number);
+  for (const ElasticRequest& request : server_->waiting()->Requests()) {
+    const Socket socket = server_->waiting()->Release(request.number);
     const auto bytes = static_cast<int64_t>(text.size());
     if (socket.open())
       SendAnswer(socket, {kind, place_.own.number, place_.own.epoch, 0, bytes}, text);
@@ -265,7 +258,7 @@ ElasticRoster ElasticHost::Introduce() {
                                 static_cast<int64_t>(roster.places.size()),
                                 static_cast<int64_t>(text.size())};
   for (size_t r = 1; r < usable; ++r) {
-    const Socket socket = server_->Release(ranks[r].number);
+    const Socket socket = server_->waiting()->Release(ranks[r].number);
     if (socket.open()) SendAnswer(socket, answer, rest + text);
   }
   return roster;

@@ -51,10 +51,8 @@ class ElasticHost {
   std::string NameOf(size_t member) const;
   // Returns true, with *end, if this process must not be the host.
   bool ProbeMissing(RendezvousEnd* end);
-  bool AllDecided() const;
   void CheckMajority();
   bool Enough(double waited);
-  std::string TooFew(int usable, double waited) const;
   [[noreturn]] void EndForAll(ElasticAnswer::Kind kind, const std::string& text);
   void Gather();
   void CheckPrograms();

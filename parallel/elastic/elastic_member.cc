@@ -40,8 +40,8 @@ ElasticMember::ElasticMember(const ElasticOptions& options)
 // The server answers probes until the world has ended in this process.
 ElasticMember::~ElasticMember() { world_.Leave(); }
 
-bool ElasticMember::NewcomersFit() const {
-  const int waiting = server_.newcomers();
+bool ElasticMember::NewcomersFit() {
+  const int waiting = server_.waiting()->newcomers();
   if (waiting == 0 || roster().rank != 0) return false;
   const int size = static_cast<int>(roster().places.size());
   return options_.Usable(size + waiting) > size;
@@ -58,25 +58,21 @@ ProcessWorld* ElasticMember::Meet(int64_t iteration) {
   }
 }
 
-WatchOptions ElasticMember::OwnWatch() {
-  WatchOptions watch = options_.watch;
-  watch.on_lost = [this](const WatchOptions::Loss& loss) {
-    if (loss.launcher && options_.watch.on_lost) return options_.watch.on_lost(loss);
-    world_.Break(loss.message);
-  };
-  return watch;
-}
-
 // Connects the ranks of the roster. Returns null if one of them is lost meanwhile; the others meet
 // again as its members.
 ProcessWorld* ElasticMember::Connect(const Socket& team) {
   // Before the mode, in which a member may already request a rendezvous.
   world_.Expect();
   server_.SetMode(JoinServer::Mode::kTraining, roster().epoch, roster().rank == 0);
+  WatchOptions watch = options_.watch;
+  watch.on_lost = [this](const WatchOptions::Loss& loss) {
+    if (loss.launcher && options_.watch.on_lost) return options_.watch.on_lost(loss);
+    world_.Break(loss.message);
+  };
   std::vector<RankListener> listeners;
   for (const ElasticPlace& place : roster().places) listeners.push_back(place.team);
   try {
-    return world_.Use(MakeTcpWorld(roster().rank, listeners, team, OwnWatch()));
+    return world_.Use(MakeTcpWorld(roster().rank, listeners, team, watch));
   } catch (const PeerError& e) {
     LOG(WARNING) << e.message() << "; the ranks meet again";
     return nullptr;

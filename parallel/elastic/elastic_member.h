@@ -42,11 +42,10 @@ class ElasticMember {
   // take to come to a rendezvous.
   void BeginIteration() { rejoin_limit_.BeginIteration(); }
   // Returns true if this process is rank 0 and newcomers can join its world. Does not block.
-  bool NewcomersFit() const;
+  bool NewcomersFit();
 
  private:
   ProcessWorld* Connect(const Socket& team);
-  WatchOptions OwnWatch();
 
   const ElasticOptions options_;
   const uint64_t number_;  // of this process; no other process of the run has it

@@ -8,7 +8,6 @@
 namespace doppio {
 namespace {
 
-constexpr double kSendSeconds = 5;
 constexpr double kConnectSeconds = 1;      // for one of several addresses
 constexpr int64_t kMostBytes = 1LL << 28;  // of what follows an answer
 
@@ -40,9 +39,10 @@ Reached SendElasticRequest(const std::vector<std::string>& addresses, int64_t po
   return all_refused ? Reached::kRefused : last;
 }
 
-bool SendAnswer(const Socket& socket, const ElasticAnswer& answer, const std::string& rest) {
-  return SendAll(socket, &answer, sizeof answer, kSendSeconds) &&
-         SendAll(socket, rest.data(), static_cast<int64_t>(rest.size()), kSendSeconds);
+bool SendAnswer(const Socket& socket, const ElasticAnswer& answer, const std::string& rest,
+                double seconds) {
+  return SendAll(socket, &answer, sizeof answer, seconds) &&
+         SendAll(socket, rest.data(), static_cast<int64_t>(rest.size()), seconds);
 }
 
 bool ReceiveAnswer(const Socket& socket, double seconds, ElasticAnswer* answer) {

@@ -64,8 +64,11 @@ Reached SendElasticRequest(const std::vector<std::string>& addresses, int64_t po
                            const std::string& key, bool by_route, double seconds,
                            const TimeSource* clock, ElasticRequest request, Socket* socket);
 
-// Sends an answer and what follows it. Returns false if the other side does not take it.
-bool SendAnswer(const Socket& socket, const ElasticAnswer& answer, const std::string& rest);
+constexpr double kSendSeconds = 5;
+// Sends an answer and what follows it. Returns false if the other side does not take it within
+// `seconds` each.
+bool SendAnswer(const Socket& socket, const ElasticAnswer& answer, const std::string& rest,
+                double seconds = kSendSeconds);
 // Receives an answer, without what follows it.
 bool ReceiveAnswer(const Socket& socket, double seconds, ElasticAnswer* answer);
 // Receives the `bytes` bytes that follow an answer.

@@ -36,9 +36,9 @@ Socket ElasticRendezvous::Meet() {
   bool found = false;
   if (roster_.places.empty()) {
     if (options_.rendezvous.rank == 0 && !options_.joins) {
-      server_->SetMode(JoinServer::Mode::kHosting, 0, true);
-      // Otherwise a run may have begun here already, and this process is a newcomer.
-      found = server_->HasPublicPort() && Host(&roster) == RendezvousEnd::kFormed;
+      // Without the public port, a run may have begun here already, and this process is a newcomer.
+      found = server_->SetMode(JoinServer::Mode::kHosting, 0, true) &&
+              Host(&roster) == RendezvousEnd::kFormed;
     }
   } else {
     found = Seek(&roster);

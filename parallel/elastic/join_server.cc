@@ -1,9 +1,8 @@
 #include "parallel/elastic/join_server.h"
 
-#include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -27,61 +26,32 @@ JoinServer::JoinServer(const ElasticOptions& options, uint64_t number,
     : options_(options),
       number_(number),
       on_rejoin_(std::move(on_rejoin)),
+      wake_(eventfd(0, EFD_CLOEXEC)),
       requests_(options.Key(), kJoinBacklog, DefaultSeconds(Limit::kRequest), options.watch.clock) {
   const std::string host = GetText(options.identity.host);
   listening_ = OpenListener(host, "", kJoinBacklog, &listener_);
   if (!listening_.open())
     throw PeerError(host, " cannot listen for other ranks: ", std::strerror(errno));
-  DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
+  DOPPIO_CHECK(wake_.open(), "eventfd");
   thread_ = std::thread([this] { Run(); });
 }
 
 JoinServer::~JoinServer() {
-  (void)!write(wake_[1], "", 1);
+  eventfd_write(wake_.get(), 1);
   thread_.join();
-  close(wake_[0]);
-  close(wake_[1]);
 }
 
-void JoinServer::SetMode(Mode mode, int64_t epoch, bool leads) {
+bool JoinServer::SetMode(Mode mode, int64_t epoch, bool leads) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  mode_ = mode;
-  epoch_ = epoch;
-  leads_ = leads;
+  role_ = {mode, epoch, leads};
   if (leads && !public_.open()) OpenPublicPort();
   if (!leads) public_ = Socket();
-  for (size_t i = waiting_.size(); i-- > 0;) {
-    const bool late =
-        mode == Mode::kTraining && waiting_[i].request.kind == ElasticRequest::kRejoin;
-    if (late) Refuse(waiting_[i].socket, ElasticAnswer::kExcluded, "");
-    const bool away = late || (!leads && mode != Mode::kSearching);
-    if (away) waiting_.erase(waiting_.begin() + static_cast<int64_t>(i));
-  }
-  CountNewcomers();
-}
-
-bool JoinServer::HasPublicPort() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.Prune([&](const WaitingList::Received& one) {
+    const bool late = mode == Mode::kTraining && one.request.kind == ElasticRequest::kRejoin;
+    if (late) Answer(one.socket, ElasticAnswer::kExcluded);
+    return late || (!leads && mode != Mode::kSearching);
+  });
   return public_.open();
-}
-
-std::vector<ElasticRequest> JoinServer::Waiting() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  DropClosed();
-  std::vector<ElasticRequest> requests;
-  for (const auto& one : waiting_) requests.push_back(one.request);
-  return requests;
-}
-
-Socket JoinServer::Release(uint64_t number) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(),
-                                  [&](const auto& one) { return one.request.number == number; });
-  if (found == waiting_.end()) return Socket();
-  Socket socket = std::move(found->socket);
-  waiting_.erase(found);
-  CountNewcomers();
-  return socket;
 }
 
 std::string JoinServer::Routes() {
@@ -94,7 +64,7 @@ void JoinServer::Run() {
   const TimeSource& clock = *options_.watch.clock;
   double next_tick = 0;
   for (;;) {
-    std::vector<pollfd> waits = {{wake_[0], POLLIN, 0}, {listening_.get(), POLLIN, 0}};
+    std::vector<pollfd> waits = {{wake_.get(), POLLIN, 0}, {listening_.get(), POLLIN, 0}};
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (public_.open()) waits.push_back({public_.get(), POLLIN, 0});
@@ -108,15 +78,15 @@ void JoinServer::Run() {
       const std::lock_guard<std::mutex> lock(mutex_);
       requests_.Accept(listening_);
       if (public_.open()) requests_.Accept(public_);
-      for (auto& received : requests_.Read()) Handle(std::move(received));
+      for (auto& received : requests_.Read()) Handle(std::move(received), &requested_by);
       if (clock.Now() >= next_tick) {
-        DropClosed();
-        const ElasticAnswer heartbeat = AnswerOf(ElasticAnswer::kHeartbeat);
-        for (const auto& one : waiting_) SendAll(one.socket, &heartbeat, sizeof heartbeat, 0);
-        if (leads_ && !public_.open()) OpenPublicPort();
+        waiting_.Prune([&](const WaitingList::Received& one) {
+          Answer(one.socket, ElasticAnswer::kHeartbeat);
+          return false;
+        });
+        if (role_.leads && !public_.open()) OpenPublicPort();
         next_tick = clock.Now() + kTickSeconds;
       }
-      requested_by.swap(requested_by_);
     }
     if (!requested_by.empty()) on_rejoin_(requested_by);
   }
@@ -127,73 +97,41 @@ void JoinServer::OpenPublicPort() {
   if (port > 0) public_ = Listen(kJoinBacklog, &port);
 }
 
-void JoinServer::Handle(Server::Received received) {
+void JoinServer::Handle(WaitingList::Received received, std::string* requested_by) {
   const ElasticRequest& request = received.request;
   if (request.kind == ElasticRequest::kProbe) {
-    const ElasticAnswer answer = AnswerOf(ElasticAnswer::kAlive);
-    SendAll(received.socket, &answer, sizeof answer, 0);
+    Answer(received.socket, ElasticAnswer::kAlive);
   } else if (request.kind == ElasticRequest::kJoin) {
     const std::string why = WhyRefused(request);
-    if (!why.empty()) return Refuse(received.socket, ElasticAnswer::kRefused, why);
-    if (leads_) Keep(std::move(received));
-  } else if (mode_ == Mode::kTraining && request.epoch < epoch_) {
-    Refuse(received.socket, ElasticAnswer::kExcluded, "");
-  } else if (mode_ != Mode::kWaiting) {
-    if (mode_ == Mode::kTraining) {
-      requested_by_ =
+    if (!why.empty()) return Answer(received.socket, ElasticAnswer::kRefused, why);
+    if (role_.leads) waiting_.Add(std::move(received));
+  } else if (role_.mode == Mode::kTraining && request.epoch < role_.epoch) {
+    Answer(received.socket, ElasticAnswer::kExcluded);
+  } else if (role_.mode != Mode::kWaiting) {
+    if (role_.mode == Mode::kTraining) {
+      *requested_by =
           "rank " + std::to_string(request.rank) + " on " + GetText(request.identity.host);
     }
-    Keep(std::move(received));
+    waiting_.Add(std::move(received));
   }
 }
 
-void JoinServer::Keep(Server::Received received) {
-  const auto known = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& one) {
-    return one.request.number == received.request.number;
-  });
-  if (known != waiting_.end()) waiting_.erase(known);
-  waiting_.push_back(std::move(received));
-  CountNewcomers();
-}
-
-ElasticAnswer JoinServer::AnswerOf(ElasticAnswer::Kind kind) const {
-  return {kind, number_, epoch_, static_cast<int64_t>(mode_), 0};
-}
-
-void JoinServer::Refuse(const Socket& socket, ElasticAnswer::Kind kind,
+void JoinServer::Answer(const Socket& socket, ElasticAnswer::Kind kind,
                         const std::string& why) const {
-  ElasticAnswer answer = AnswerOf(kind);
-  answer.bytes = static_cast<int64_t>(why.size());
-  if (SendAll(socket, &answer, sizeof answer, 0)) SendAll(socket, why.data(), answer.bytes, 0);
+  const ElasticAnswer answer = {kind, number_, role_.epoch, static_cast<int64_t>(role_.mode),
+                                static_cast<int64_t>(why.size())};
+  SendAnswer(socket, answer, why, 0);
 }
 
 // Returns why a newcomer cannot join a run that has begun; "" if it can. Before the first world,
 // the host compares all ranks.
 std::string JoinServer::WhyRefused(const ElasticRequest& request) const {
-  if (epoch_ == 0) return "";
+  if (role_.epoch == 0) return "";
   std::string difference = DifferenceAmong({options_.identity, request.identity});
   if (!difference.empty()) return difference;
   if (SameDigest(request.training, options_.training)) return "";
   return "the run trains with another command line, or other files; start newcomers like the first "
          "ranks";
-}
-
-// Drops processes that wait and have closed their connection.
-void JoinServer::DropClosed() {
-  const auto closed = [](const Server::Received& one) {
-    char nothing;
-    const ssize_t count = recv(one.socket.get(), &nothing, 1, 0);
-    return count >= 0 || (errno != EAGAIN && errno != EINTR);
-  };
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), closed), waiting_.end());
-  CountNewcomers();
-}
-
-void JoinServer::CountNewcomers() {
-  newcomers_ =
-      static_cast<int>(std::count_if(waiting_.begin(), waiting_.end(), [](const auto& one) {
-        return one.request.kind == ElasticRequest::kJoin;
-      }));
 }
 
 }  // namespace doppio
