@@ -63,9 +63,8 @@ bool RegisterAllOnnx(const std::tuple<Ops...>*) {
     RegisterAllOnnx(static_cast<AllActivations*>(nullptr));
 
 void AddPRelu(const OnnxLayer& layer) {
-  Shape slopes = layer.param_shape(0);
-  for (int axis = 2; axis < layer.bottom().rank() && slopes.rank() > 0; ++axis) slopes.push_back(1);
-  layer.SetTop(layer.Add("PRelu", {layer.in(), layer.weight(0, slopes)}));
+  const std::string slopes = layer.params.PerChannel(0, layer.bottom().rank());
+  layer.SetTop(layer.Add("PRelu", {layer.in(), slopes}));
 }
 DOPPIO_REGISTER(OnnxMappings, "PReLU", {"PRelu", &AddPRelu});
 

@@ -48,8 +48,8 @@ void AddBatchNorm(const OnnxLayer& layer) {
   layer.spec().RefuseIf(!form.global, "batch_norm_param.use_global_stats",
                         "normalising by the statistics of the batch has no form in ONNX; remove "
                         "use_global_stats: false");
-  const double factor = layer.batch_norm_factor();
-  Normalization n{layer.wide_param(0), layer.wide_param(1), {}, {}, form.epsilon};
+  const double factor = layer.params.batch_norm_factor();
+  Normalization n{layer.params.Values(0), layer.params.Values(1), {}, {}, form.epsilon};
   for (double& mean : n.mean) mean *= factor;
   for (double& variance : n.variance) variance *= factor;
   n.scale.assign(n.mean.size(), 1);
@@ -72,7 +72,8 @@ std::string Spanning(const OnnxLayer& layer, int param, int begin, int end) {
   for (int axis = begin; axis < layer.bottom().rank(); ++axis) {
     shape.push_back(axis < end ? layer.bottom()[axis] : 1);
   }
-  return shape == layer.param_shape(param) ? layer.weight(param) : layer.weight(param, shape);
+  return shape == layer.params.shape(param) ? layer.params.Constant(param)
+                                            : layer.params.Constant(param, shape);
 }
 
 void AddBn(const OnnxLayer& layer) {
@@ -84,8 +85,16 @@ void AddBn(const OnnxLayer& layer) {
     AddScaled(layer, Spanning(layer, 0, 1, 2), Spanning(layer, 1, 1, 2));
     return;
   }
-  AddNormalization(layer, {layer.wide_param(2), layer.wide_param(3), layer.wide_param(0),
-                           layer.wide_param(1), layer.spec().param.bn_param().eps()});
+  AddNormalization(layer, {layer.params.Values(2), layer.params.Values(3), layer.params.Values(0),
+                           layer.params.Values(1), layer.spec().param.bn_param().eps()});
+}
+
+// Returns bottom 1, whose axes correspond to the axes [form.axis, form.end) of bottom 0, with
+// extents of 1 appended so that it broadcasts against bottom 0.
+std::string WideBottom(const OnnxLayer& layer, const ScaleBiasForm& form) {
+  std::vector<int64_t> axes;
+  for (int axis = form.end; axis < layer.bottom().rank(); ++axis) axes.push_back(axis - form.axis);
+  return axes.empty() ? layer.in(1) : layer.Add("Unsqueeze", {layer.in(1), layer.Integers(axes)});
 }
 
 void AddScaleOrBias(const OnnxLayer& layer) {
@@ -93,15 +102,14 @@ void AddScaleOrBias(const OnnxLayer& layer) {
   if (layer.bottoms() == 1 && form.axis == 1 && form.end == 2) {
     const size_t channels = layer.bottom()[1];
     const std::vector<double> ones(channels, 1), zeros(channels, 0);
-    if (layer.Absorb(form.has_scale() ? layer.wide_param(form.scale_param) : ones,
-                     form.has_bias() ? layer.wide_param(form.bias_param) : zeros,
+    if (layer.Absorb(form.has_scale() ? layer.params.Values(form.scale_param) : ones,
+                     form.has_bias() ? layer.params.Values(form.bias_param) : zeros,
                      layer.options.fold_bn)) {
       return;
     }
   }
   const auto operand = [&](bool from_bottom, int param) {
-    if (from_bottom)
-      return layer.Widen(layer.in(1), form.axis, form.end - form.axis, layer.bottom());
+    if (from_bottom) return WideBottom(layer, form);
     return param < 0 ? std::string() : Spanning(layer, param, form.axis, form.end);
   };
   AddScaled(layer, operand(form.scale_bottom, form.scale_param),

@@ -65,7 +65,7 @@ void AddRoiPooling(const OnnxLayer& layer) {
 
 // The values depend on shapes only, so they become a constant.
 void AddPriorBox(const OnnxLayer& layer) {
-  const PriorBoxForm& form = FormAs<PriorBoxForm>(&layer.node().shape.form, layer.spec().type());
+  const PriorBoxForm& form = layer.Form<PriorBoxForm>();
   layer.SetTop(layer.Floats(layer.top(), form.Values<float>()));
 }
 

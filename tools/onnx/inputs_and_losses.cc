@@ -10,7 +10,7 @@ void AddInputs(const OnnxLayer& layer) {
   for (int i = 0; i < layer.tops(); ++i) layer.SetInput(i);
 }
 
-void AddParameter(const OnnxLayer& layer) { layer.SetTop(layer.weight(0)); }
+void AddParameter(const OnnxLayer& layer) { layer.SetTop(layer.params.Constant(0)); }
 
 void PassThrough(const OnnxLayer& layer) {
   for (int i = 0; i < layer.tops(); ++i) layer.SetTop(layer.in(), i);

@@ -64,10 +64,8 @@ void AddNormalize(const OnnxLayer& layer) {
       layer.Add("ReduceSumSquare", {layer.in()}, {{"axes", axes}, {"keepdims", int64_t{1}}});
   const std::string norm =
       layer.Add("Sqrt", {layer.Add("Add", {squares, layer.Scalar(static_cast<double>(p.eps()))})});
-  Shape factors = layer.param_shape(0);
-  for (int axis = 2; axis < layer.bottom().rank() && factors.rank() > 0; ++axis)
-    factors.push_back(1);
-  layer.SetTop(layer.Add("Mul", {layer.Add("Div", {layer.in(), norm}), layer.weight(0, factors)}));
+  const std::string scaled = layer.Add("Div", {layer.in(), norm});
+  layer.SetTop(layer.Add("Mul", {scaled, layer.params.PerChannel(0, layer.bottom().rank())}));
 }
 
 DOPPIO_REGISTER(OnnxMappings, "LRN", {"LRN; WITHIN_CHANNEL: Mul, AveragePool, Add, Pow", &AddLrn});

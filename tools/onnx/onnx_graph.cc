@@ -133,12 +133,8 @@ onnx::GraphProto OnnxGraph::MakeBody(
 std::string OnnxGraph::AddWeight(int param) {
   std::string& name = weight_names_[param];
   if (!name.empty()) return name;
-  OnnxConstant constant;
-  constant.name = ParamName(net_, param);
-  constant.shape = net_.params[param].shape;
-  constant.elsewhere = weights_.values[param].data<float>();
-  name = Add(std::move(constant));
-  return name;
+  const float* values = weights_.values[param].data<float>();
+  return name = Add({ParamName(net_, param), net_.params[param].shape, {}, values});
 }
 
 void OnnxGraph::AddInput(int edge) {
@@ -184,12 +180,10 @@ OnnxConstant& OnnxGraph::Find(const std::string& constant) {
 // Adds a new constant instead of changing the old one, which other nodes may read.
 void OnnxGraph::SetInput(onnx::NodeProto* node, int input, std::vector<float> values,
                          const Shape& shape) {
-  OnnxConstant constant;
-  constant.name = input < node->input_size() ? node->input(input) : node->name() + ".bias";
-  constant.shape = shape;
-  constant.floats = std::move(values);
-  const std::string name = Add(std::move(constant));
-  input < node->input_size() ? node->set_input(input, name) : node->add_input(name);
+  const bool replaces = input < node->input_size();
+  const std::string name =
+      Add({replaces ? node->input(input) : node->name() + ".bias", shape, std::move(values)});
+  replaces ? node->set_input(input, name) : node->add_input(name);
 }
 
 void OnnxGraph::ScaleProduct(onnx::NodeProto* node, const std::vector<double>& factor,

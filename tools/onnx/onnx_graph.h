@@ -30,8 +30,8 @@ struct OnnxConstant {
   std::string name;
   Shape shape;
   std::vector<float> floats;
-  const float* elsewhere = nullptr;  // not owned; used instead of `floats`
-  std::vector<int64_t> integers;     // used instead of both if `is_integers`
+  const float* elsewhere = nullptr;    // not owned; used instead of `floats`
+  std::vector<int64_t> integers = {};  // used instead of both if `is_integers`
   bool is_integers = false;
 
   const float* data() const { return elsewhere != nullptr ? elsewhere : floats.data(); }

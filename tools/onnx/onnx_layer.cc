@@ -3,65 +3,16 @@
 #include <algorithm>
 
 #include "core/base/log.h"
-#include "tools/export/param_names.h"
 
 namespace doppio {
 
-std::vector<float> OnnxLayer::param(int i) const {
-  const Tensor& value = graph_->weights().values[node().params[i]];
-  return std::vector<float>(value.data<float>(), value.data<float>() + value.count());
-}
-
-std::vector<double> OnnxLayer::wide_param(int i) const {
-  const std::vector<float> values = param(i);
-  return std::vector<double>(values.begin(), values.end());
-}
-
-std::string OnnxLayer::weight(int i) const {
-  const int param = node().params[i];
-  const Shape& owners = graph_->net().params[param].shape;
-  return owners == param_shape(i) ? graph_->AddWeight(param) : weight(i, param_shape(i));
-}
-
-std::string OnnxLayer::weight(int i, const Shape& shape) const {
-  OnnxConstant constant;
-  constant.name = ParamName(graph_->net(), node().params[i]);
-  constant.shape = shape;
-  constant.floats = param(i);
-  return graph_->Add(std::move(constant));
-}
-
-std::string OnnxLayer::turned_weight(int i) const {
-  const std::vector<float> stored = param(i);
-  const int64_t rows = param_shape(i)[0], columns = param_shape(i)[1];
-  std::vector<float> turned(stored.size());
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      turned[c * rows + r] = stored[r * columns + c];
-    }
-  }
-  return Floats({columns, rows}, std::move(turned));
-}
-
-double OnnxLayer::batch_norm_factor() const {
-  return BatchNormFactor(graph_->net(), node(), graph_->weights());
-}
-
 std::string OnnxLayer::Floats(const Shape& shape, std::vector<float> values) const {
-  OnnxConstant constant;
-  constant.name = spec().name() + "/constant";
-  constant.shape = shape;
-  constant.floats = std::move(values);
-  return graph_->Add(std::move(constant));
+  return graph_->Add({spec().name() + "/constant", shape, std::move(values)});
 }
 
 std::string OnnxLayer::Integers(std::vector<int64_t> values) const {
-  OnnxConstant constant;
-  constant.name = spec().name() + "/constant";
-  constant.shape = {static_cast<int64_t>(values.size())};
-  constant.integers = std::move(values);
-  constant.is_integers = true;
-  return graph_->Add(std::move(constant));
+  const Shape shape = {static_cast<int64_t>(values.size())};
+  return graph_->Add({spec().name() + "/constant", shape, {}, nullptr, std::move(values), true});
 }
 
 std::string OnnxLayer::Reshape(const std::string& value, const Shape& from, const Shape& to) const {
@@ -72,16 +23,9 @@ std::string OnnxLayer::Reshape(const std::string& value, const Shape& from, cons
   return Add("Reshape", {value, Integers(dims)});
 }
 
-std::string OnnxLayer::Widen(const std::string& value, int axis, int rank,
-                             const Shape& whole) const {
-  std::vector<int64_t> axes;
-  for (int i = axis + rank; i < whole.rank(); ++i) axes.push_back(i - axis);
-  return axes.empty() ? value : Add("Unsqueeze", {value, Integers(axes)});
-}
-
 bool OnnxLayer::Absorb(const std::vector<double>& factor, const std::vector<double>& shift,
                        bool into_products) const {
-  if (!graph_->Absorb(bottom_edge(), factor, shift, into_products)) return false;
+  if (!graph_->Absorb(node().bottoms[0], factor, shift, into_products)) return false;
   SetTop(in());
   return true;
 }

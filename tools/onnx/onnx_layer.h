@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/registry.h"
-#include "tools/onnx/onnx_graph.h"
+#include "tools/onnx/onnx_params.h"
 
 namespace doppio {
 
@@ -24,11 +24,11 @@ struct OnnxOptions {
 class OnnxLayer {
  public:
   OnnxLayer(OnnxGraph* graph, int node, const OnnxOptions& options)
-      : options(options), graph_(graph), index_(node) {}
+      : options(options), params(graph, node), graph_(graph), index_(node) {}
 
   const OnnxOptions& options;
+  const OnnxParams params;
   const LayerSpec& spec() const { return graph_->net().layer(index_); }
-  const Node& node() const { return graph_->net().nodes[index_]; }
 
   // Returns the form that the layer's `infer` has made (LayerShape::form).
   template <class T>
@@ -38,23 +38,10 @@ class OnnxLayer {
 
   int bottoms() const { return static_cast<int>(node().bottoms.size()); }
   int tops() const { return static_cast<int>(node().tops.size()); }
-  int bottom_edge(int i = 0) const { return node().bottoms[i]; }
-  const Shape& bottom(int i = 0) const { return ShapeOf(bottom_edge(i)); }
-  const Shape& top(int i = 0) const { return ShapeOf(node().tops[i]); }
+  const Shape& bottom(int i = 0) const { return graph_->net().edges[node().bottoms[i]].shape; }
+  const Shape& top(int i = 0) const { return graph_->net().edges[node().tops[i]].shape; }
   // Returns the name of bottom i's value.
-  const std::string& in(int i = 0) const { return graph_->ValueOf(bottom_edge(i)); }
-
-  int params() const { return static_cast<int>(node().params.size()); }
-  const Shape& param_shape(int i) const { return node().param_shapes[i]; }
-  // Returns a copy of parameter i, in single or in double precision.
-  std::vector<float> param(int i) const;
-  std::vector<double> wide_param(int i) const;
-  // Adds parameter i as a constant, in its stored shape or in `shape`, and returns its name.
-  std::string weight(int i) const;
-  std::string weight(int i, const Shape& shape) const;
-  // Adds the transpose of parameter i, a matrix, as a constant and returns its name.
-  std::string turned_weight(int i) const;
-  double batch_norm_factor() const;
+  const std::string& in(int i = 0) const { return graph_->ValueOf(node().bottoms[i]); }
 
   // The next three functions add a constant and return its name.
   std::string Floats(const Shape& shape, std::vector<float> values) const;
@@ -78,9 +65,6 @@ class OnnxLayer {
   }
   // Returns `value` reshaped from `from` to `to`, or `value` itself if the shapes are equal.
   std::string Reshape(const std::string& value, const Shape& from, const Shape& to) const;
-  // Returns `value`, whose axes correspond to the axes [axis, axis + rank) of `whole`, with extents
-  // of 1 appended so that it broadcasts against `whole`.
-  std::string Widen(const std::string& value, int axis, int rank, const Shape& whole) const;
 
   // Makes `value` the value of top i.
   void SetTop(const std::string& value, int i = 0) const { graph_->Tie(node().tops[i], value); }
@@ -91,7 +75,7 @@ class OnnxLayer {
               bool into_products) const;
 
  private:
-  const Shape& ShapeOf(int edge) const { return graph_->net().edges[edge].shape; }
+  const Node& node() const { return graph_->net().nodes[index_]; }
 
   OnnxGraph* graph_;
   int index_;

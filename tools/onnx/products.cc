@@ -14,8 +14,8 @@ void AddConvolution(const OnnxLayer& layer) {
   std::vector<int64_t> pads = g.pad;
   pads.insert(pads.end(), g.pad.begin(), g.pad.end());
   for (int i = 0; i < layer.bottoms(); ++i) {
-    std::vector<std::string> inputs = {layer.in(i), layer.weight(0)};
-    if (g.bias) inputs.push_back(layer.weight(1));
+    std::vector<std::string> inputs = {layer.in(i), layer.params.Constant(0)};
+    if (g.bias) inputs.push_back(layer.params.Constant(1));
     layer.SetTop(layer.Add(g.transposed ? "ConvTranspose" : "Conv", inputs,
                            {{"kernel_shape", g.kernel},
                             {"strides", g.stride},
@@ -32,10 +32,11 @@ void AddMatMul(const OnnxLayer& layer, const InnerProductForm& form) {
   const std::vector<int64_t>& dims = layer.bottom().dims();
   Shape rows(std::vector<int64_t>(dims.begin(), dims.begin() + form.axis));
   rows.push_back(form.inputs);
-  const std::string weights = form.transpose ? layer.weight(0) : layer.turned_weight(0);
+  const std::string weights =
+      form.transpose ? layer.params.Constant(0) : layer.params.Transposed(0);
   std::string product =
       layer.Add("MatMul", {layer.Reshape(layer.in(), layer.bottom(), rows), weights});
-  if (form.bias) product = layer.Add("Add", {product, layer.weight(1)});
+  if (form.bias) product = layer.Add("Add", {product, layer.params.Constant(1)});
   layer.SetTop(product);
 }
 
@@ -45,16 +46,17 @@ void AddInnerProduct(const OnnxLayer& layer) {
   const std::string rows = layer.bottom().rank() == 2
                                ? layer.in()
                                : layer.Add("Flatten", {layer.in()}, {{"axis", int64_t{1}}});
-  std::vector<std::string> inputs = {rows, layer.weight(0)};
-  if (form.bias) inputs.push_back(layer.weight(1));
+  std::vector<std::string> inputs = {rows, layer.params.Constant(0)};
+  if (form.bias) inputs.push_back(layer.params.Constant(1));
   layer.SetTop(layer.Add("Gemm", inputs, {{"transB", int64_t{form.transpose ? 0 : 1}}}));
 }
 
 void AddEmbed(const OnnxLayer& layer) {
   const std::string indices =
       layer.Add("Cast", {layer.in()}, {{"to", int64_t{onnx::TensorProto::INT64}}});
-  std::string rows = layer.Add("Gather", {layer.weight(0), indices}, {{"axis", int64_t{0}}});
-  if (layer.params() > 1) rows = layer.Add("Add", {rows, layer.weight(1)});
+  std::string rows =
+      layer.Add("Gather", {layer.params.Constant(0), indices}, {{"axis", int64_t{0}}});
+  if (layer.params.count() > 1) rows = layer.Add("Add", {rows, layer.params.Constant(1)});
   layer.SetTop(rows);
 }
 

@@ -12,19 +12,19 @@ namespace {
 std::string InputPart(const OnnxLayer& layer, const RecurrentForm& form) {
   const Shape rows{form.steps, form.streams, form.inputs};
   const std::string x = layer.Reshape(layer.in(), layer.bottom(), rows);
-  std::string part =
-      layer.Add("Add", {layer.Add("MatMul", {x, layer.turned_weight(0)}), layer.weight(1)});
+  std::string part = layer.Add(
+      "Add", {layer.Add("MatMul", {x, layer.params.Transposed(0)}), layer.params.Constant(1)});
   if (!form.has_static) return part;
   const std::string fixed =
       layer.Reshape(layer.in(2), layer.bottom(2), {form.streams, form.static_inputs});
-  return layer.Add("Add", {part, layer.Add("MatMul", {fixed, layer.turned_weight(2)})});
+  return layer.Add("Add", {part, layer.Add("MatMul", {fixed, layer.params.Transposed(2)})});
 }
 
 // Returns x's part plus the product of the state h, already multiplied by cont, with its weights.
 std::string Gates(const OnnxLayer& layer, const RecurrentForm& form, const std::string& h,
                   const std::string& x) {
   const int weights = static_cast<int>(form.hidden_weights());
-  return layer.Add("Gemm", {h, layer.weight(weights), x}, {{"transB", int64_t{1}}});
+  return layer.Add("Gemm", {h, layer.params.Constant(weights), x}, {{"transB", int64_t{1}}});
 }
 
 // Adds the body of an LSTM. Its inputs are h, c, the step's part of x, and the step's cont; its
@@ -72,8 +72,8 @@ void AddRecurrent(const OnnxLayer& layer) {
   std::string top = out.back();
   if (!form.lstm) {
     const int weights = static_cast<int>(form.hidden_weights()) + 1;
-    top = layer.Add("MatMul", {top, layer.turned_weight(weights)});
-    top = layer.Add("Tanh", {layer.Add("Add", {top, layer.weight(weights + 1)})});
+    top = layer.Add("MatMul", {top, layer.params.Transposed(weights)});
+    top = layer.Add("Tanh", {layer.Add("Add", {top, layer.params.Constant(weights + 1)})});
   }
   layer.SetTop(top);
   for (int i = 0; form.exposed && i < form.states; ++i)

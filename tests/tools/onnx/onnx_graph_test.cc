@@ -16,24 +16,35 @@ namespace doppio {
 namespace {
 
 // A net in which each parameter has the values 1, 2, 3, ...
-class Exported {
- public:
-  explicit Exported(const std::string& text, const OnnxOptions& options = OnnxOptions()) {
+struct CountedNet {
+  explicit CountedNet(const std::string& text) {
     NetParameter net;
     const FieldPlaces places = ParseText(text, "net.prototxt", &net);
     NetSpec spec = MakeNetSpec(net, places, net.state(), NetOptions());
     ReplaceLosses(&spec);
-    graph_ = MakeGraph(std::move(spec));
-    for (const GraphParam& param : graph_.params) {
-      values_.emplace_back();
+    graph = MakeGraph(std::move(spec));
+    for (const GraphParam& param : graph.params) {
+      values.emplace_back();
       for (int64_t i = 1; i <= param.shape.count(); ++i)
-        values_.back().push_back(static_cast<float>(i));
+        values.back().push_back(static_cast<float>(i));
     }
-    for (size_t i = 0; i < values_.size(); ++i) {
-      weights_.values.emplace_back(TensorSpec{graph_.params[i].shape, DType::kFloat32, Layout()},
-                                   values_[i].data());
+    for (size_t i = 0; i < values.size(); ++i) {
+      weights.values.emplace_back(TensorSpec{graph.params[i].shape, DType::kFloat32, Layout()},
+                                  values[i].data());
     }
-    content = MakeOnnx(graph_, weights_, std::vector<bool>(graph_.edges.size()), options);
+  }
+
+  Graph graph;
+  std::vector<std::vector<float>> values;
+  WeightTensors weights;
+};
+
+class Exported {
+ public:
+  explicit Exported(const std::string& text, const OnnxOptions& options = OnnxOptions())
+      : net_(text) {
+    const std::vector<bool> batch(net_.graph.edges.size());
+    content = MakeOnnx(net_.graph, net_.weights, batch, options);
   }
 
   std::string Operations() const {
@@ -51,13 +62,10 @@ class Exported {
     }
     return {};
   }
-
   OnnxContent content;
 
  private:
-  Graph graph_;
-  std::vector<std::vector<float>> values_;
-  WeightTensors weights_;
+  CountedNet net_;
 };
 
 const std::string kInput =
@@ -184,6 +192,46 @@ TEST(Onnx, IsWrittenWithItsWeightsInsideOrBeside) {
   ASSERT_EQ(outside.external_data_size(), 3);
   EXPECT_EQ(outside.external_data(0).value(), "net.onnx.data");
   EXPECT_EQ(outside.external_data(2).value(), "1024");
+}
+
+// Returns the constant `name` of a graph that returns it as `edge`.
+OnnxConstant ConstantOf(OnnxGraph* graph, const std::string& name, int edge) {
+  graph->Tie(edge, graph->Add(1, "Identity", {name}, {}, 1)[0]);
+  OnnxContent content = graph->Finish({edge}, std::vector<bool>(graph->net().edges.size()));
+  return content.constants.at(0);
+}
+
+TEST(OnnxParams, AddsAParameterInItsStoredShapeOnce) {
+  const CountedNet net(kInput + kConvolution);
+  OnnxGraph graph(net.graph, net.weights);
+  const OnnxParams params(&graph, 1);
+  EXPECT_EQ(params.count(), 2);
+  EXPECT_EQ(params.shape(0), Shape({2, 2, 1, 1}));
+  EXPECT_EQ(params.Values(1), (std::vector<double>{1, 2}));
+  EXPECT_EQ(params.Constant(0), "c.weight");
+  EXPECT_EQ(params.Constant(0), "c.weight");
+  EXPECT_EQ(params.Constant(0, {4}), "c.weight_1");
+}
+
+TEST(OnnxParams, TransposesAMatrix) {
+  const CountedNet net(kInput +
+                       "layer { name: 'f' type: 'InnerProduct' bottom: 'x' top: 'f' "
+                       "inner_product_param { num_output: 3 } }\n");
+  OnnxGraph graph(net.graph, net.weights);
+  const OnnxConstant constant =
+      ConstantOf(&graph, OnnxParams(&graph, 1).Transposed(0), net.graph.FindEdge("f"));
+  EXPECT_EQ(constant.name, "f/constant");
+  EXPECT_EQ(constant.shape, Shape({2, 3}));
+  EXPECT_EQ(constant.floats, (std::vector<float>{1, 3, 5, 2, 4, 6}));
+}
+
+TEST(OnnxParams, AppendsAxesToAVectorOfChannels) {
+  const CountedNet net(kInput + "layer { name: 'p' type: 'PReLU' bottom: 'x' top: 'p' }\n");
+  OnnxGraph graph(net.graph, net.weights);
+  const OnnxConstant constant =
+      ConstantOf(&graph, OnnxParams(&graph, 1).PerChannel(0, 4), net.graph.FindEdge("p"));
+  EXPECT_EQ(constant.shape, Shape({2, 1, 1}));
+  EXPECT_EQ(constant.floats, (std::vector<float>{1, 2}));
 }
 
 TEST(Onnx, HasTheNumbersOfItsSchema) {
