@@ -33,31 +33,21 @@ Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field,
   Extents values(field.values.begin(), field.values.end());
   if (field.has_h || field.has_w) {
     const std::string pair_path = path + pair + (field.has_h ? "_h" : "_w");
-    if (rank != 2) {
-      throw spec.Mistake(pair_path, pair + "_h and " + pair +
-                                        "_w are for 2 spatial axes, the bottom has " +
-                                        std::to_string(rank) + "; use " + name);
-    }
-    if (!values.empty()) {
-      throw spec.Mistake(path + name, "both " + name + " and " + pair + "_h/" + pair +
-                                          "_w are given; keep one of them");
-    }
-    if (field.fallback < 0 && !(field.has_h && field.has_w)) {
-      throw spec.Mistake(pair_path, pair + "_h and " + pair + "_w are both needed");
-    }
+    spec.RefuseIf(rank != 2, pair_path, pair, "_h and ", pair,
+                  "_w are for 2 spatial axes, the bottom has ", rank, "; use ", name);
+    spec.RefuseIf(!values.empty(), path + name, "both ", name, " and ", pair, "_h/", pair,
+                  "_w are given; keep one of them");
+    spec.RefuseIf(field.fallback < 0 && !(field.has_h && field.has_w), pair_path, pair, "_h and ",
+                  pair, "_w are both needed");
     return {field.has_h ? field.h : field.fallback, field.has_w ? field.w : field.fallback};
   }
-  if (values.empty() && field.fallback < 0 && rank > 0) {
-    throw spec.Mistake("convolution_param", name + " is missing; for example " + name + ": 3");
-  }
+  spec.RefuseIf(values.empty() && field.fallback < 0 && rank > 0, "convolution_param", name,
+                " is missing; for example ", name, ": 3");
   if (values.size() <= 1) {
     return Extents(rank, values.empty() ? field.fallback : values[0]);
   }
-  if (values.size() != rank) {
-    throw spec.Mistake(path + name, name + " is given " + std::to_string(values.size()) +
-                                        " times; expected once, or once for each of the " +
-                                        std::to_string(rank) + " spatial axes");
-  }
+  spec.RefuseIf(values.size() != rank, path + name, name, " is given ", values.size(),
+                " times; expected once, or once for each of the ", rank, " spatial axes");
   return values;
 }
 
@@ -82,10 +72,8 @@ Extents ReadDilation(const LayerSpec& spec, size_t rank) {
   const SpatialField hole{"hole",         p.hole(),       1,          1,         "hole",
                           p.has_hole_h(), p.has_hole_w(), p.hole_h(), p.hole_w()};
   if (p.dilation_size() == 0) return SpatialValues(spec, hole, rank);
-  if (p.hole_size() > 0 || p.has_hole_h() || p.has_hole_w()) {
-    throw spec.Mistake("convolution_param.dilation",
-                       "dilation and hole, its former name, are both given; keep dilation");
-  }
+  spec.RefuseIf(p.hole_size() > 0 || p.has_hole_h() || p.has_hole_w(), "convolution_param.dilation",
+                "dilation and hole, its former name, are both given; keep dilation");
   return SpatialValues(spec, {"dilation", p.dilation(), 1, 1, "dilation"}, rank);
 }
 
@@ -98,28 +86,16 @@ void ReadChannels(const LayerSpec& spec, const Shape& bottom, ConvGeometry* g) {
   g->out_channels = depthwise && !p.has_num_output() ? g->in_channels : p.num_output();
   g->group = depthwise && !p.has_group() ? g->in_channels : p.group();
   g->bias = p.bias_term();
-  if (g->out_channels <= 0) {
-    throw spec.Mistake("convolution_param.num_output",
-                       "num_output must be positive, found " + std::to_string(g->out_channels));
-  }
-  if (g->group <= 0)
-    throw spec.Mistake("convolution_param.group", "group must be positive, found 0");
-  if (depthwise && g->group != g->in_channels) {
-    throw spec.Mistake("convolution_param.group",
-                       spec.type() + " has a group for each of the bottom's " +
-                           std::to_string(g->in_channels) + " channels, found group: " +
-                           std::to_string(g->group) + "; remove it, or use type: \"Convolution\"");
-  }
-  if (g->in_channels % g->group != 0) {
-    throw spec.Mistake("convolution_param.group",
-                       "the bottom's " + std::to_string(g->in_channels) +
-                           " channels do not divide into group: " + std::to_string(g->group));
-  }
-  if (g->out_channels % g->group != 0) {
-    throw spec.Mistake("convolution_param.num_output",
-                       "num_output " + std::to_string(g->out_channels) +
-                           " is not a multiple of group " + std::to_string(g->group));
-  }
+  spec.RefuseIf(g->out_channels <= 0, "convolution_param.num_output",
+                "num_output must be positive, found ", g->out_channels);
+  spec.RefuseIf(g->group <= 0, "convolution_param.group", "group must be positive, found 0");
+  spec.RefuseIf(depthwise && g->group != g->in_channels, "convolution_param.group", spec.type(),
+                " has a group for each of the bottom's ", g->in_channels,
+                " channels, found group: ", g->group, "; remove it, or use type: \"Convolution\"");
+  spec.RefuseIf(g->in_channels % g->group != 0, "convolution_param.group", "the bottom's ",
+                g->in_channels, " channels do not divide into group: ", g->group);
+  spec.RefuseIf(g->out_channels % g->group != 0, "convolution_param.num_output", "num_output ",
+                g->out_channels, " is not a multiple of group ", g->group);
 }
 
 // Returns the spatial extents of a Deconvolution's top. `kernel` holds the extents of the dilated
@@ -129,10 +105,10 @@ Extents TransposedOutput(const LayerSpec& spec, const ConvGeometry& g, const Ext
   for (size_t i = 0; i < kernel.size(); ++i) {
     output.push_back(g.stride[i] * (g.input[i] - 1) + kernel[i] - 2 * g.pad[i]);
   }
-  if (std::any_of(output.begin(), output.end(), [](int64_t extent) { return extent <= 0; })) {
-    throw spec.Mistake("convolution_param.pad",
-                       "pad leaves a top of " + ExtentsText(output) + "; use a smaller pad");
-  }
+  const bool empty =
+      std::any_of(output.begin(), output.end(), [](int64_t extent) { return extent <= 0; });
+  spec.RefuseIf(empty, "convolution_param.pad", "pad leaves a top of ", ExtentsText(output),
+                "; use a smaller pad");
   return output;
 }
 

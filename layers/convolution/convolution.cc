@@ -16,12 +16,9 @@ LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bot
   LayerShape shape;
   shape.form = g;
   for (size_t i = 0; i < bottoms.size(); ++i) {
-    if (bottoms[i] != bottoms[0]) {
-      throw spec.Mistake("bottom",
-                         "all bottoms of one layer of this type must have one shape; found " +
-                             bottoms[i].ToString() + " after " + bottoms[0].ToString(),
-                         static_cast<int>(i));
-    }
+    spec.RefuseIf(bottoms[i] != bottoms[0], {"bottom", static_cast<int>(i)},
+                  "all bottoms of one layer of this type must have one shape; found ",
+                  bottoms[i].ToString(), " after ", bottoms[0].ToString());
     Shape top(std::vector<int64_t>(bottoms[0].dims().begin(), bottoms[0].dims().begin() + g.axis));
     top.push_back(g.top_channels());
     for (int64_t extent : g.top_extents()) top.push_back(extent);
