@@ -26,6 +26,7 @@ namespace {
 
 using image_lanes::Images;
 using image_lanes::kImages;
+using Index = Lanes<int32_t, kImages>;
 
 constexpr uint8_t kNoElement = 255;
 
@@ -243,7 +244,6 @@ class ConvolutionPooling : public Kernel {
   // Takes the largest elements of the windows of plane `o`, whose elements are `y`, and writes them
   // to the top.
   void Pool(int64_t block, int64_t o, const Images* y, Images* pooled) const {
-    using Index = Lanes<int32_t, kImages>;
     uint8_t* places = Places(block, o);
     Images* to = pooled;
     for (int64_t i = 0; i < pool_.h.output; ++i) {
@@ -267,7 +267,6 @@ class ConvolutionPooling : public Kernel {
   // Writes the gradients of planes [first, last) of the convolution's top to room.y: that of each
   // window goes to its largest element.
   void ReturnToLargest(int64_t block, int64_t first, int64_t last, const ThreadRoom& room) const {
-    using Index = Lanes<int32_t, kImages>;
     std::fill(room.y, room.y + chunk_ * conv_.plane(), Images{});
     if (!t_.top_grads[0]) return;
     const T* dy = TopGradient<T>(0) + (block * kImages * conv_.out_channels + first) * pooled_;

@@ -22,33 +22,33 @@ class Unfolding {
   // Writes the windows of an image to the columns of the matrix, with zeros in the padding.
   template <class T>
   void Unfold(const T* image, T* matrix) const {
-    const int64_t pixels = g_.input_count();
-    const int64_t grain = 1 + 4096 / (g_.kernel_count() * columns() + 1);
-    ParallelFor(channels_, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        Visit(image + c * pixels, matrix + c * g_.kernel_count() * columns(),
-              [](const T* pixel, T* cell) { *cell = pixel == nullptr ? T(0) : *pixel; });
-      }
+    ForChannels(image, matrix, [this](const T* plane, T* cells) {
+      Visit(plane, cells,
+            [](const T* pixel, T* cell) { *cell = pixel == nullptr ? T(0) : *pixel; });
     });
   }
 
   // Sets every pixel to the sum of its cells over all windows that contain the pixel.
   template <class T>
   void Fold(const T* matrix, T* image) const {
-    const int64_t pixels = g_.input_count();
-    const int64_t grain = 1 + 4096 / (g_.kernel_count() * columns() + 1);
-    ParallelFor(channels_, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        std::fill(image + c * pixels, image + (c + 1) * pixels, T(0));
-        Visit(image + c * pixels, matrix + c * g_.kernel_count() * columns(),
-              [](T* pixel, const T* cell) {
-                if (pixel != nullptr) *pixel += *cell;
-              });
-      }
+    ForChannels(image, matrix, [this](T* plane, const T* cells) {
+      std::fill(plane, plane + g_.input_count(), T(0));
+      Visit(plane, cells, [](T* pixel, const T* cell) {
+        if (pixel != nullptr) *pixel += *cell;
+      });
     });
   }
 
  private:
+  // Calls f(plane of the image, its cells of the matrix) for all channels, in parallel.
+  template <class Pixel, class Cell, class F>
+  void ForChannels(Pixel* image, Cell* matrix, const F& f) const {
+    const int64_t pixels = g_.input_count(), cells = g_.kernel_count() * columns();
+    ParallelFor(channels_, 1 + 4096 / (cells + 1), [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) f(image + c * pixels, matrix + c * cells);
+    });
+  }
+
   // Calls f(pixel, cell) for all cells of one channel, in storage order. `pixel` is null in the
   // padding.
   template <class Pixel, class Cell, class F>

@@ -147,11 +147,8 @@ class PlaneConvolution {
   // Calls f(kernel) with the kernel's extent as a constant.
   template <class F>
   void WithKernel(const F& f) const {
-    if (kernel_ == 3) {
-      f(std::integral_constant<int, 3>());
-    } else {
-      f(std::integral_constant<int, 5>());
-    }
+    if (kernel_ == 3) return f(std::integral_constant<int, 3>());
+    f(std::integral_constant<int, 5>());
   }
   // Divides the columns of a row of the top into tiles of at most kMost, as equal as possible.
   // Calls f(number of columns as a constant, first column).
