@@ -12,6 +12,7 @@
 #include "layers/common/room.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/winograd_filter.h"
+#include "layers/convolution/winograd_gradient.h"
 #include "layers/convolution/winograd_rule.h"
 #include "layers/elementwise/chain.h"
 
@@ -84,13 +85,14 @@ class WinogradConvolution : public Kernel {
       : g_(args.Form<ConvGeometry>()),
         tail_(args.chain),
         gradients_(NeedsParamGradients(args)),
+        grid_(g_.batch, g_.output[0], g_.output[1], g_.pad[0], g_.pad[1]),
         filter_(
-            g_.group, PaddedChannels(g_.in_channels), PaddedChannels(g_.out_channels),
-            Grid(g_.batch, g_.output[0], g_.output[1], g_.pad[0], g_.pad[1]),
+            g_.group, PaddedChannels(g_.in_channels), PaddedChannels(g_.out_channels), grid_,
             // The windows of the gradient slide over the top, padded such that the first one
             // ends with the top's first element.
-            Grid(g_.batch, g_.input[0], g_.input[1], kTaps - 1 - g_.pad[0], kTaps - 1 - g_.pad[1]),
-            gradients_) {
+            Grid(g_.batch, g_.input[0], g_.input[1], kTaps - 1 - g_.pad[0], kTaps - 1 - g_.pad[1])),
+        weight_gradient_(g_.group, PaddedChannels(g_.in_channels), PaddedChannels(g_.out_channels),
+                         grid_) {
     needs_.bottoms.assign(1, WinogradLayout(args.bottoms[0].shape));
     needs_.tops.assign(1, WinogradLayout(args.top_shapes[0]));
     if (tail_.sum) needs_.bottoms.push_back(needs_.tops[0]);
@@ -159,16 +161,19 @@ class WinogradConvolution : public Kernel {
   int64_t PlaceScratch(void* scratch) {
     Room room(scratch);
     bias_ = room.Take<float>(VectorsOf(g_.out_channels) * kChannels);
+    // The passes share the rest, because none reads what another one has left there.
+    Room gradient_room = room;
     filter_.Place(&room);
-    return room.bytes();
+    if (gradients_) weight_gradient_.Place(&gradient_room);
+    return std::max(room.bytes(), gradient_room.bytes());
   }
 
   void BackwardParams(const std::vector<bool>& add) const {
     const bool bias = g_.bias && t_.param_grads[1];
     float* weights = t_.param_grads[0] ? ParamGradient<float>(0) : nullptr;
     if (weights == nullptr && !bias) return;
-    filter_.BackwardParams(BottomPlanes(t_.bottoms[0]), TopPlanes(t_.top_grads[0]), weights, add[0],
-                           bias ? bias_ : nullptr);
+    weight_gradient_.Compute(BottomPlanes(t_.bottoms[0]), TopPlanes(t_.top_grads[0]), weights,
+                             add[0], bias ? bias_ : nullptr);
     if (!bias) return;
     // The parameter has no room for whole vectors.
     float* to = ParamGradient<float>(1);
@@ -178,7 +183,9 @@ class WinogradConvolution : public Kernel {
   const ConvGeometry g_;
   const ChainTail tail_;
   const bool gradients_;
+  const Grid grid_;  // tiles of the top
   winograd::Filter<kTaps> filter_;
+  winograd::WeightGradient<kTaps> weight_gradient_;
   float* bias_ = nullptr;  // the bias, or its gradient, in whole vectors
 };
 

@@ -1,12 +1,15 @@
-// The scratch memory of a convolution by Winograd's minimal filtering (winograd_filter.h): tiles,
-// weights and products that are transformed. The distances between the points are odd numbers of
-// vectors, because powers of two would place all points in the same lines of a cache.
+// The scratch memory of a convolution by Winograd's minimal filtering (winograd_filter.h) and of
+// its weights' gradient (winograd_gradient.h): tiles, weights and products that are transformed.
+// The distances between the points are odd numbers of vectors, because powers of two would place
+// all points in the same lines of a cache.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_ROOM_H_
 #define DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_ROOM_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "layers/common/room.h"
+#include "layers/convolution/winograd_grid.h"
 #include "layers/convolution/winograd_products.h"
 
 namespace doppio::winograd {
@@ -17,6 +20,9 @@ constexpr int64_t kBlock = 64, kPair = 2;
 // The most tiles of a part.
 template <int kTaps>
 constexpr int64_t kMaxTiles = kTaps == 3 ? 112 : 56;
+
+// The most floats of the transformed tiles of all threads, a limit for many threads.
+constexpr int64_t kMaxFloats = int64_t{1} << 23;
 
 // Returns the number of blocks of `channels` channels.
 inline int64_t BlocksOf(int64_t channels) { return (channels + kBlock - 1) / kBlock; }
@@ -41,6 +47,16 @@ struct TileBlocks {
   int64_t step() const { return tiles * kBlock + kChannels; }
   // Returns the block that begins with `channel`.
   float* At(int64_t channel) const { return data + channel / kBlock * kPoints * step(); }
+
+  // Transforms channels [first, first + channels) of the tiles [begin, end) of the bottom.
+  template <class T>
+  void TransformBottoms(const TileGrid<kTaps>& grid, const Planes<T>& x, int64_t first,
+                        int64_t channels, int64_t begin, int64_t end) const {
+    for (int64_t c = 0; c < channels; c += kBlock) {
+      grid.TransformBottoms(x, first + c, std::min(kBlock, channels - c), begin, end, At(c),
+                            step());
+    }
+  }
 
   int64_t tiles;
   float* data;

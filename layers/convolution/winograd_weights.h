@@ -18,6 +18,13 @@ template <int kTaps>
 struct WeightBlocks {
   static constexpr int kCount = kTaps * kTaps, kTile = TileOf(kTaps);
 
+  // Returns the weights of `group`, from `in` to `out` channels, of all `weights`, which may be
+  // null.
+  static WeightBlocks OfGroup(float* weights, int64_t group, int64_t in, int64_t out) {
+    if (weights == nullptr) return {nullptr, 0};
+    return {weights + group * in * out * kCount, in / kChannels};
+  }
+
   float* At(int64_t output, int64_t input) const {
     return data + (output / kChannels * inputs + input / kChannels) * kCount * kSquare;
   }
