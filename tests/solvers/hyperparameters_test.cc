@@ -10,14 +10,14 @@
 namespace doppio {
 namespace {
 
-Hyperparameters Parse(const std::string& solver) {
+Hyperparameters HyperparametersOf(const std::string& solver) {
   SolverParameter param;
   const FieldPlaces places = ParseText(solver, "solver.prototxt", &param);
   return Hyperparameters(param, places, param.max_iter());
 }
 
 TEST(Hyperparameters, FollowThePoliciesOfMomentumAndDecay) {
-  const Hyperparameters hyperparameters = Parse(
+  const Hyperparameters hyperparameters = HyperparametersOf(
       "max_iter: 4 momentum: 0.5 momentum_policy: 'poly' max_momentum: 0.9 momentum_power: 1 "
       "weight_decay: 0.5 weight_decay_policy: 'poly' weight_decay_power: 1");
   EXPECT_NEAR(hyperparameters.At(0.1, 0).rule.momentum, 0.5, 1e-6);
@@ -29,14 +29,15 @@ TEST(Hyperparameters, FollowThePoliciesOfMomentumAndDecay) {
 // The rates are 0.1 and 0.2. SGD rescales the history of rate 0.1 to rate 0.2; Nesterov does not.
 TEST(Hyperparameters, CorrectTheMomentumOfSgdWhileTheRateWarmsUp) {
   for (const std::string rule : {"SGD", "Nesterov"}) {
-    const Hyperparameters hyperparameters = Parse(
+    const Hyperparameters hyperparameters = HyperparametersOf(
         "type: '" + rule + "' base_lr: 0.5 momentum: 0.5 warmup_iter: 4 warmup_start_lr: 0.1");
     EXPECT_NEAR(hyperparameters.At(0.2, 1).rule.momentum, rule == "SGD" ? 1 : 0.5, 1e-6);
   }
 }
 
 TEST(Hyperparameters, CorrectTheBiasOfAdam) {
-  const UpdateInputs inputs = Parse("type: 'AdamW' momentum: 0.5 momentum2: 0.75").At(0.1, 1);
+  const UpdateInputs inputs =
+      HyperparametersOf("type: 'AdamW' momentum: 0.5 momentum2: 0.75").At(0.1, 1);
   EXPECT_NEAR(inputs.rule.unbias, 1 / (1 - 0.25), 1e-6);
   EXPECT_NEAR(inputs.rule.unbias2, 1 / (1 - 0.5625), 1e-6);
 }
