@@ -96,11 +96,11 @@ class Finder {
 
 VaryingRows FindVaryingRows(const Graph& graph) { return Finder(graph).Find(); }
 
-void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels) {
+void ConnectRows(const VaryingRows& rows, const std::vector<std::unique_ptr<Kernel>>& kernels) {
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (rows.counted_by[n] < 0) continue;
-    auto* reader = Capability<RowReader>(kernels[n]);
-    auto* maker = Capability<RowCountSource>(kernels[rows.counted_by[n]]);
+    auto* reader = Capability<RowReader>(kernels[n].get());
+    auto* maker = Capability<RowCountSource>(kernels[rows.counted_by[n]].get());
     DOPPIO_CHECK(reader != nullptr && maker != nullptr,
                  "a kernel that neither counts rows nor says their number");
     reader->SetValidRows(maker->rows());

@@ -69,7 +69,7 @@ class RowReader {
 
 // Gives each kernel that ignores rows the address of its number of valid rows. `kernels` has one
 // element per node, null for views.
-void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels);
+void ConnectRows(const VaryingRows& rows, const std::vector<std::unique_ptr<Kernel>>& kernels);
 
 }  // namespace doppio
 

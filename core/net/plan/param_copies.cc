@@ -8,14 +8,10 @@
 namespace doppio {
 namespace {
 
-Layout NeededLayout(const Kernel& kernel, size_t param) {
-  const std::vector<Layout>& needed = kernel.needs().params;
-  return param < needed.size() ? needed[param] : Layout();
-}
-
 // Returns true if the kernel needs a copy of a parameter.
 bool NeedsCopy(const KernelArgs& args, const Kernel& kernel, size_t param) {
-  return args.param_placed[param] && args.param_layouts[param] != NeededLayout(kernel, param);
+  return args.param_placed[param] &&
+         args.param_layouts[param] != LayoutAt(kernel.needs().params, param);
 }
 
 class ParamCopies : public KernelWrapper {
@@ -87,6 +83,10 @@ class ParamCopies : public KernelWrapper {
 };
 
 }  // namespace
+
+Layout LayoutAt(const std::vector<Layout>& needed, size_t i) {
+  return i < needed.size() ? needed[i] : Layout();
+}
 
 std::unique_ptr<Kernel> WithParamCopies(const KernelArgs& args, std::unique_ptr<Kernel> kernel) {
   for (size_t i = 0; i < args.param_shapes.size(); ++i) {

@@ -11,6 +11,9 @@
 
 namespace doppio {
 
+// Returns element `i` of KernelNeeds::bottoms, tops or params, whose last elements may be missing.
+Layout LayoutAt(const std::vector<Layout>& needed, size_t i);
+
 // Returns a kernel that reads the parameters, and writes their gradients, in the layouts in which
 // `args` has them: `kernel` itself if it does so, else a kernel that copies them to the layouts
 // that `kernel` needs in each pass. If both layouts of a parameter are opaque, they must have the

@@ -53,6 +53,13 @@ struct Unit {
   int head() const { return nodes.front(); }
 };
 
+// Layers from a node on that one kernel may compute, and the arguments of that kernel without form,
+// chain and choices, which MakeKernel sets.
+struct UnitCase {
+  KernelArgs args;
+  Unit unit;
+};
+
 // A unit's kernel, or a reorder or move of one group for a unit.
 struct Item {
   bool reorder = false;
@@ -177,6 +184,11 @@ void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
 void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
                const ParamStore& params);
 
+// Makes the first kernel that does not decline: those of the longest unit come first. The last of
+// `cases` is the head alone. `rows_vary` is true if the head must know its number of valid rows.
+// Fills the head's elements of plan->kernels, kernel_types and choices, and returns the unit of the
+// kernel. Throws UserError if all kernels decline.
+Unit MakeKernel(const Draft& draft, bool rows_vary, std::vector<UnitCase> cases, Plan* plan);
 // Chooses kernels and layouts. Fills items, groups, plan->kernels, and the layouts of new
 // parameters.
 void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);
