@@ -69,6 +69,9 @@ struct LayerShape {
   // nothing to write. Backward does not read the value of such a bottom, even if
   // backward_reads_bottoms is true. Empty means no bottom.
   std::vector<bool> passes_gradient;
+  bool Passes(size_t bottom) const {
+    return bottom < passes_gradient.size() && passes_gradient[bottom];
+  }
 
   View view = View::kNone;
 

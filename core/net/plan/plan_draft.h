@@ -1,5 +1,5 @@
-// The unfinished plan that the files core/net/plan/plan*.cc pass to each other. No other file
-// includes this header.
+// The unfinished plan that the files core/net/plan/plan*.cc pass to each other. Apart from tests, no
+// other file includes this header.
 //
 // A time is an index in the draft's list of events: the forward of each item, then the backward of
 // each item from the last to the first, and between these the forward of items that are recomputed.
@@ -7,6 +7,7 @@
 #ifndef DOPPIO_CORE_NET_PLAN_PLAN_DRAFT_H_
 #define DOPPIO_CORE_NET_PLAN_PLAN_DRAFT_H_
 
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -82,10 +83,11 @@ struct Item {
   bool again = false;  // forward runs a second time, within backward
   int recompute_time = -1, backward_time = -1;
 
-  // Set by PlaceMemory: blocks, -1 if absent. A top gradient of -2 is the constant gradient of the
-  // top's group.
+  int saved = -1;  // block; set by PlaceKernelMemory
+
+  // Set by PlaceGradients: blocks, -1 if absent. A top gradient of -2 is the constant gradient of
+  // the top's group.
   std::vector<int> bottom_grads, top_grads;
-  int saved = -1;
   // Contributions to gradients that other items have already written. Each contribution is written
   // to its own block (or is the top's gradient) and then added.
   struct Addition {
@@ -145,9 +147,10 @@ struct Draft {
   MemorySaved saved;
   std::vector<std::string> notes;
 
+  // Adds a block of the device `place` that lives from time `first` to `last`. Returns its index.
+  int AddBlock(int place, int64_t bytes, int first, int last);
   // Returns the last time.
   int end() const { return static_cast<int>(events.size()) - 1; }
-  int BackwardTime(int item) const { return items[item].backward_time; }
   const Unit& UnitOf(const Item& item) const { return units[item.unit]; }
   int PlaceOf(const Node& node) const { return devices.size() > 1 ? node.place : 0; }
   // Returns the devices that compute the layers of a place: micro-batch m is computed on number
@@ -158,6 +161,15 @@ struct Draft {
     return options.microbatch % static_cast<int>(DevicesAt(place).size());
   }
 };
+
+// Returns true if tensors with these specs can have the same memory.
+inline bool SameMemory(const TensorSpec& a, const TensorSpec& b) {
+  return a.layout == b.layout && a.dtype == b.dtype && a.bytes() == b.bytes();
+}
+
+inline int64_t TotalBytes(const std::vector<int64_t>& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
 
 // Computes the offsets of blocks, which have memory on the devices `places`. Returns the bytes of
 // each of `devices` devices' arenas.
@@ -196,15 +208,18 @@ void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);
 // last drop what backward reads and recompute it by a second forward. Fills events and the times in
 // items and groups.
 void MakeSchedule(int segments, const Plan& plan, Draft* draft);
-// Decides which values share memory and how long each block lives. Fills blocks, uses and notes,
-// and sets memory.scratch, memory.kept and memory.unshared.
-void PlaceMemory(const Plan& plan, Draft* draft);
+// Decides which values share memory and how long each lives. Fills Group::storage and notes.
+void PlaceValues(Draft* draft);
+// Decides the same of gradients, and which gradients are added, copied or constant.
+void PlaceGradients(Draft* draft);
+// Adds the blocks that kernels save for backward, and fills scratch and kept.
+void PlaceKernelMemory(const Plan& plan, Draft* draft);
 // Offloads as few blocks as possible, preferring those that are large and idle for long, so that
 // the activations take at most `options.saving.activation_bytes`. Fills offloads. Throws UsageError
 // if the limit cannot be met.
 void ChooseOffloads(Draft* draft);
-// Plans the memory of a draft: calls MakeSchedule, PlaceMemory and, if the options request it,
-// ChooseOffloads, and computes the offsets of all blocks.
+// Plans the memory of a draft: calls MakeSchedule, the functions Place... above and, if the options
+// request it, ChooseOffloads, and computes the offsets of all blocks.
 void PlanMemory(const Plan& plan, Draft* draft);
 
 // The order in which backward completes the parameters, and for each parameter the times between

@@ -6,8 +6,6 @@
 namespace doppio {
 namespace {
 
-const Node& NodeAt(const Graph& graph, int n) { return graph.nodes[n]; }
-
 int BottomFrom(const Node& node, int edge) {
   return static_cast<int>(std::find(node.bottoms.begin(), node.bottoms.end(), edge) -
                           node.bottoms.begin());
@@ -15,12 +13,12 @@ int BottomFrom(const Node& node, int edge) {
 
 // Returns the layer that may follow `n` in a chain with head `head`, or -1.
 int Follower(const Graph& graph, int head, int n) {
-  const Node& node = NodeAt(graph, n);
+  const Node& node = graph.nodes[n];
   if (node.tops.size() != 1) return -1;
   const Edge& top = graph.edges[node.tops[0]];
   if (top.uses.size() != 1 || top.loss_weight != 0) return -1;
   const Use use = top.uses[0];
-  const Node& next = NodeAt(graph, use.node);
+  const Node& next = graph.nodes[use.node];
   if (next.shape.view != View::kNone || next.backward != node.backward) return -1;
   if (next.place != node.place || next.stage != node.stage) return -1;
   if (next.backward && !next.bottom_gradient[use.bottom]) return -1;
@@ -57,7 +55,7 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes) 
   Unit unit;
   unit.nodes = nodes;
   for (int n : nodes) {
-    const Node& node = NodeAt(graph, n);
+    const Node& node = graph.nodes[n];
     const bool head = unit.type.empty();
     unit.type += (head ? "" : "+") + graph.layer(n).type();
     const int input = head ? -1 : BottomFrom(node, unit.tops[0]);
@@ -77,7 +75,7 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes) 
     unit.backward = node.backward;  // equal for all layers of a chain
   }
   if (nodes.size() == 1) {
-    unit.shape = NodeAt(graph, nodes[0]).shape;
+    unit.shape = graph.nodes[nodes[0]].shape;
     unit.chain.clear();
     return unit;
   }

@@ -1,6 +1,5 @@
 // Plans the memory of a draft as its options request: keeps everything, or saves memory.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/net/plan/plan_draft.h"
@@ -10,9 +9,11 @@ namespace {
 
 Draft Placed(Draft draft, int segments, const Plan& plan) {
   MakeSchedule(segments, plan, &draft);
-  PlaceMemory(plan, &draft);
+  PlaceValues(&draft);
+  if (draft.options.backward) PlaceGradients(&draft);
+  PlaceKernelMemory(plan, &draft);
   draft.arenas = PlaceBlocksOf(draft.block_place, draft.devices.size(), &draft.blocks);
-  draft.memory.activations = std::accumulate(draft.arenas.begin(), draft.arenas.end(), int64_t{0});
+  draft.memory.activations = TotalBytes(draft.arenas);
   return draft;
 }
 
@@ -49,7 +50,6 @@ Draft BestPlaced(const Draft& draft, const Plan& plan, Draft plain) {
 
 std::vector<int64_t> PlaceBlocksOf(const std::vector<int>& places, size_t devices,
                                    std::vector<Lifetime>* blocks) {
-  if (devices == 1) return {PlaceBlocks(blocks)};
   std::vector<int64_t> bytes;
   for (size_t device = 0; device < devices; ++device) {
     std::vector<size_t> chosen;

@@ -36,8 +36,7 @@ class Scheduler {
       if (it.reorder || !it.backward) continue;
       const LayerShape& shape = draft_.UnitOf(it).shape;
       for (size_t b = 0; shape.backward_reads_bottoms && b < it.bottoms.size(); ++b) {
-        const bool passes = b < shape.passes_gradient.size() && shape.passes_gradient[b];
-        if (!passes) group(it.bottoms[b]).backward_readers.push_back(t);
+        if (!shape.Passes(b)) group(it.bottoms[b]).backward_readers.push_back(t);
       }
       for (size_t i = 0; shape.backward_reads_tops && i < it.tops.size(); ++i) {
         group(it.tops[i]).backward_readers.push_back(t);

@@ -97,7 +97,7 @@ class WideKernel : public KernelWrapper {
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
     // Other layers have used the scratch memory since Forward.
     for (size_t i = 0; shape_.backward_reads_bottoms && i < bottoms_.size(); ++i) {
-      if (!Passes(i)) bottoms_[i].Widen();
+      if (!shape_.Passes(i)) bottoms_[i].Widen();
     }
     for (const Pair& top : tops_) {
       if (shape_.backward_reads_tops) top.Widen();
@@ -114,10 +114,6 @@ class WideKernel : public KernelWrapper {
            std::vector<Pair>* to) {
     to->emplace_back(device, stored, seen,
                      stored.dtype == seen.dtype ? 0 : TakeScratch(seen.bytes()));
-  }
-
-  bool Passes(size_t bottom) const {
-    return bottom < shape_.passes_gradient.size() && shape_.passes_gradient[bottom];
   }
 
   const LayerShape shape_;
