@@ -54,15 +54,15 @@ std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options) {
   return devices;
 }
 
-void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
-                 const ParamStore& params, Plan* plan) {
+void CountMemory(const Draft& draft, const ParamBytes& bytes, const ParamStore& params,
+                 Plan* plan) {
   const PlanOptions& options = draft.options;
   const NetSpec& spec = draft.graph->spec;
   MemoryNeed& memory = plan->memory;
   static_cast<MemoryUse&>(memory) = draft.memory;
-  memory.activations += constants;
-  memory.unshared += constants;
-  plan->saved.plain_activations += constants;
+  for (size_t i = 0; i < draft.devices.size(); ++i)
+    plan->device_bytes.push_back(draft.constants[i] + draft.arenas[i] + draft.scratch[i] +
+                                 draft.kept[i]);
   // Each micro-batch has its own.
   for (int64_t* own : {&memory.activations, &memory.unshared, &memory.scratch, &memory.kept,
                        &plan->saved.plain_activations})

@@ -33,10 +33,11 @@ struct Group {
   float loss_weight = 0;
   // Readers' gradients replace the loss weight instead of being added.
   bool implicit_weight = false;
-  int storage = -1;            // block of the value
-  int grad_storage = -1;       // block of the gradient; -1 if there is none
-  bool constant_grad = false;  // the gradient always equals the loss weight
-  std::vector<int> converted;  // groups with the same numbers in another type or layout
+  int storage = -1;             // block of the value
+  int grad_storage = -1;        // block of the gradient; -1 if there is none
+  bool constant_grad = false;   // the gradient always equals the loss weight
+  int64_t constant_offset = 0;  // of such a gradient, in bytes; set by PlaceConstantGradients
+  std::vector<int> converted;   // groups with the same numbers in another type or layout
 };
 
 // The layers that one kernel computes: a single layer, or a chain (core/net/contract/fusion.h).
@@ -137,9 +138,9 @@ struct Draft {
   std::vector<int> edge_group;  // per edge of the graph; -1 inside a chain
   std::vector<Event> events;    // indexed by time
   std::vector<Lifetime> blocks;
-  std::vector<int> block_place;                // per block: its device
-  std::vector<Device*> devices;                // see Plan
-  std::vector<int64_t> arenas, scratch, kept;  // per device: bytes
+  std::vector<int> block_place;                           // per block: its device
+  std::vector<Device*> devices;                           // see Plan
+  std::vector<int64_t> arenas, scratch, kept, constants;  // per device: bytes
   // Per block: the times at which the block is used. Empty for blocks that must not be offloaded.
   std::vector<std::vector<int>> uses;
   std::vector<Offload> offloads;
@@ -187,10 +188,8 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes);
 // Returns the devices that compute this micro-batch, indexed by Node::place. Throws UserError if
 // the net has a device that is not in the options.
 std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options);
-// Fills plan->memory, except at_batch. `bytes` are those of the parameters, and `constants` the
-// bytes of the constant gradients.
-void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
-                 const ParamStore& params, Plan* plan);
+// Fills plan->device_bytes and plan->memory, except at_batch. `bytes` are those of the parameters.
+void CountMemory(const Draft& draft, const ParamBytes& bytes, const ParamStore& params, Plan* plan);
 // Throws MemoryShortage if a device has less free memory than the plan, its parameters, their
 // history and their exchange need.
 void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
@@ -214,10 +213,20 @@ void PlaceValues(Draft* draft);
 void PlaceGradients(Draft* draft);
 // Adds the blocks that kernels save for backward, and fills scratch and kept.
 void PlaceKernelMemory(const Plan& plan, Draft* draft);
+// Computes the offsets of the constant gradients. Fills constants, and adds them to memory and
+// saved.
+void PlaceConstantGradients(Draft* draft);
 // Offloads as few blocks as possible, preferring those that are large and idle for long, so that
 // the activations take at most `options.saving.activation_bytes`. Fills offloads. Throws UsageError
 // if the limit cannot be met.
 void ChooseOffloads(Draft* draft);
+// The steps that copy offloaded blocks to the host and back, by time, before and after the event of
+// that time. At equal times, steps that complete a copy to the host come first, because they free
+// memory.
+struct OffloadSteps {
+  explicit OffloadSteps(const std::vector<Offload>& offloads);
+  std::map<int, std::vector<PlanStep>> before, after;
+};
 // Plans the memory of a draft: calls MakeSchedule, the functions Place... above and, if the options
 // request it, ChooseOffloads, and computes the offsets of all blocks.
 void PlanMemory(const Plan& plan, Draft* draft);
@@ -229,6 +238,8 @@ struct GradientUse {
   std::vector<Lifetime> lives;
 };
 GradientUse FindGradientUse(const Draft& draft, const Plan& plan);
+// Sets first_use and ready in the backward steps of all layers.
+void MarkContributions(const Draft& draft, Plan* plan);
 
 }  // namespace doppio
 

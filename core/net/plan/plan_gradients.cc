@@ -2,6 +2,7 @@
 // to the gradients of parameters.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/net/plan/plan_draft.h"
 
@@ -138,6 +139,20 @@ class GradientPlanner {
 
 void PlaceGradients(Draft* draft) { GradientPlanner(draft).Run(); }
 
+void PlaceConstantGradients(Draft* draft) {
+  std::vector<Lifetime> blocks;
+  std::vector<int> places;
+  for (const Group& g : draft->groups) {
+    blocks.push_back({g.constant_grad ? g.spec.bytes() : 0});
+    places.push_back(g.place);
+  }
+  draft->constants = PlaceBlocksOf(places, draft->devices.size(), &blocks);
+  for (int64_t* bytes :
+       {&draft->memory.activations, &draft->memory.unshared, &draft->saved.plain_activations})
+    *bytes += TotalBytes(draft->constants);
+  for (size_t g = 0; g < blocks.size(); ++g) draft->groups[g].constant_offset = blocks[g].offset;
+}
+
 GradientUse FindGradientUse(const Draft& draft, const Plan& plan) {
   GradientUse found;
   std::map<int, size_t> place;
@@ -160,6 +175,28 @@ GradientUse FindGradientUse(const Draft& draft, const Plan& plan) {
   std::reverse(found.order.begin(), found.order.end());
   std::reverse(found.lives.begin(), found.lives.end());
   return found;
+}
+
+void MarkContributions(const Draft& draft, Plan* plan) {
+  std::map<int, const Unit*> units;
+  for (const Unit& unit : draft.units) units[unit.head()] = &unit;
+  // Calls `mark` with the parameters of a layer's step, -1 for those that need no gradient.
+  const auto each_param = [&](const PlanStep& step, auto mark) {
+    if (step.kind != StepKind::kLayer || step.again) return;
+    const Unit& unit = *units.at(step.node);
+    for (size_t i = 0; i < unit.params.size(); ++i)
+      mark(unit.param_gradient[i] ? plan->param_index[unit.params[i]] : -1);
+  };
+  std::set<int> begun, complete;
+  for (PlanStep& step : plan->backward)
+    each_param(step, [&](int store) {
+      step.first_use.push_back(store >= 0 && begun.insert(store).second);
+    });
+  // A parameter's gradient is complete after the last step that adds to it.
+  for (auto step = plan->backward.rbegin(); step != plan->backward.rend(); ++step)
+    each_param(*step, [&](int store) {
+      if (store >= 0 && complete.insert(store).second) step->ready.push_back(store);
+    });
 }
 
 }  // namespace doppio

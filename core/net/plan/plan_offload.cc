@@ -1,4 +1,4 @@
-// Chooses the blocks that are kept in host memory while they are idle.
+// Chooses the blocks that are kept in host memory while they are idle, and when they are copied.
 #include <algorithm>
 #include <optional>
 
@@ -44,6 +44,20 @@ int64_t Place(const std::vector<Offload>& candidates, size_t count, std::vector<
 }
 
 }  // namespace
+
+OffloadSteps::OffloadSteps(const std::vector<Offload>& offloads) {
+  const auto add = [&](StepKind kind, std::map<int, std::vector<PlanStep>>* steps, auto time) {
+    for (size_t slot = 0; slot < offloads.size(); ++slot) {
+      PlanStep& step = (*steps)[time(offloads[slot])].emplace_back();
+      step.kind = kind;
+      step.slot = static_cast<int>(slot);
+    }
+  };
+  add(StepKind::kSave, &after, [](const Offload& o) { return o.last_use; });
+  add(StepKind::kSaved, &before, [](const Offload& o) { return o.hole_begin; });
+  add(StepKind::kFetch, &before, [](const Offload& o) { return o.hole_end + 1; });
+  add(StepKind::kFetched, &before, [](const Offload& o) { return o.next_use; });
+}
 
 void ChooseOffloads(Draft* draft) {
   const MemorySaving& saving = draft->options.saving;

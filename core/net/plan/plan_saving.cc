@@ -88,6 +88,7 @@ void PlanMemory(const Plan& plan, Draft* draft) {
   }
   placed.saved.plain_activations = plain;
   *draft = std::move(placed);
+  PlaceConstantGradients(draft);
 }
 
 }  // namespace doppio
