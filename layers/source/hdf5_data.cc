@@ -62,7 +62,7 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
       form = *running;
     } else {
       form.opened = std::make_shared<OpenedSource<Hdf5Rows>>([spec] { return OpenRows(spec); });
-      form.any_size = form.opened->source()->shapes_vary();
+      form.any_size = form.opened->source()->files().shapes_vary();
       form.samples = form.opened->source()->samples();
     }
   } catch (const Error& e) {
@@ -71,7 +71,7 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
   }
   std::vector<Shape> tops;
   for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i)
-    tops.push_back(WithRows(param.batch_size(), form.opened->source()->shape(i)));
+    tops.push_back(WithRows(param.batch_size(), form.opened->source()->current()[i].shape));
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
   shape.samples = form.samples;
   shape.features = FeaturesOfSizes(spec, form.any_size, Feature::kChangingTops);
@@ -92,7 +92,7 @@ class RowsKernel : public Kernel,
       : form_(args.Form<RowsForm>()), rows_(form_.opened->Take()) {}
 
   void Forward(const Pass& pass) override {
-    if (!pass.again) rows_->Shard(pass.rank, pass.ranks);
+    if (!pass.again) rows_->cursor().Shard(pass.rank, pass.ranks);
     const std::vector<Hdf5Rows::Rows>& batch = pass.again ? rows_->current() : rows_->Next();
     changed_ = false;
     for (size_t i = 0; i < batch.size(); ++i) {
@@ -102,9 +102,9 @@ class RowsKernel : public Kernel,
     for (size_t i = 0; !changed_ && i < batch.size(); ++i)
       CopyTo<T>(t_.tops[i], batch[i].values.data());
   }
-  int64_t position() const override { return rows_->position(); }
-  void Seek(int64_t sample) override { rows_->Seek(sample); }
-  int64_t source_size() const override { return rows_->size(); }
+  int64_t position() const override { return rows_->cursor().position(); }
+  void Seek(int64_t sample) override { rows_->cursor().Seek(sample); }
+  int64_t source_size() const override { return form_.samples->count; }
   void Join(const GroupRule& rule) override { rows_->Join(rule); }
   std::string NameOfSample(int64_t sample) const override { return rows_->NameOf(sample); }
 

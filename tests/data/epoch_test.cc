@@ -131,10 +131,9 @@ TEST(Epoch, OfHdf5FilesHasEachSampleOnce) {
         options.batch = kBatch;
         options.shuffle = shuffle;
         options.seed = 3;
-        options.rank = rank;
-        options.world = ranks;
         rows.push_back(std::make_unique<Hdf5Rows>(ScratchPath("list.txt"),
                                                   std::vector<std::string>{"label"}, options));
+        rows.back()->cursor().Shard(rank, ranks);
       }
       return Merge(ranks, samples,
                    [&](int rank) { return rows[static_cast<size_t>(rank)]->Next()[0].values; });

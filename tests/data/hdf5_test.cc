@@ -66,9 +66,9 @@ TEST(Hdf5Rows, ReadsEachTopFromTheDataSetOfItsNameInAnyNumberType) {
                                    {"exact", {2, 1}, {0.25, 1e10}, H5T_IEEE_F64LE},
                                    {"bytes", {2}, {250, 251}, H5T_STD_U8LE}}));
   Hdf5Rows rows(list, {"small", "big", "exact", "bytes"}, Options(2));
-  EXPECT_EQ(rows.size(), 2);
-  EXPECT_EQ(rows.row_shape(0), Shape{});
-  EXPECT_EQ(rows.row_shape(1), (Shape{1, 2}));
+  EXPECT_EQ(rows.samples().count, 2);
+  EXPECT_EQ(rows.current()[0].shape, Shape{});
+  EXPECT_EQ(rows.current()[1].shape, (Shape{1, 2}));
   const std::vector<Hdf5Rows::Rows>& tops = rows.Next();
   EXPECT_THAT(tops[0].values, ElementsAre(-7, 9));
   EXPECT_THAT(tops[1].values, ElementsAre(0.5, -1.5, 2, 3));
@@ -117,9 +117,9 @@ TEST(Hdf5Rows, NamesTheRowOfASample) {
 
 TEST(Hdf5Rows, GoesFromFileToFileAndStartsOver) {
   Hdf5Rows rows(EightRows(), {"d"}, Options(5));
-  EXPECT_EQ(rows.size(), 8);
+  EXPECT_EQ(rows.samples().count, 8);
   EXPECT_THAT(NextRows(&rows), ElementsAre(0, 1, 2, 3, 4));
-  EXPECT_EQ(rows.next_sample(), 5);
+  EXPECT_EQ(rows.cursor().next_sample(), 5);
   EXPECT_THAT(NextRows(&rows), ElementsAre(5, 6, 7, 0, 1));
   EXPECT_THAT(NextRows(&rows), ElementsAre(2, 3, 4, 5, 6));
 }
@@ -146,23 +146,47 @@ TEST(Hdf5Rows, GoesOnFromAnySampleAsIfItHadRunThere) {
   const std::string list = EightRows();
   Hdf5Rows straight(list, {"d"}, Options(3, true)), fresh(list, {"d"}, Options(3, true));
   for (int i = 0; i < 4; ++i) NextRows(&straight);
-  fresh.Seek(straight.next_sample());
+  fresh.cursor().Seek(straight.cursor().next_sample());
   for (int i = 0; i < 4; ++i) EXPECT_EQ(NextRows(&fresh), NextRows(&straight));
 }
 
 TEST(Hdf5Rows, SharesOfAllRanksMakeUpTheStream) {
   const std::string list = EightRows();
   Hdf5Rows whole(list, {"d"}, Options(2, true));
-  Hdf5Options options = Options(2, true);
-  options.world = 2;
-  Hdf5Rows first(list, {"d"}, options);
-  options.rank = 1;
-  Hdf5Rows second(list, {"d"}, options);
+  Hdf5Rows first(list, {"d"}, Options(2, true)), second(list, {"d"}, Options(2, true));
+  first.cursor().Shard(0, 2);
+  second.cursor().Shard(1, 2);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(NextRows(&first), NextRows(&whole));
-    EXPECT_EQ(second.next_sample(), whole.next_sample());
+    EXPECT_EQ(second.cursor().next_sample(), whole.cursor().next_sample());
     EXPECT_EQ(NextRows(&second), NextRows(&whole));
   }
+}
+
+TEST(Hdf5Files, AreOneSequenceOfRows) {
+  const Hdf5Files files(EightRows(), {"d"}, false);
+  EXPECT_EQ(files.rows(), 8);
+  EXPECT_EQ(files.FileOf(2).path, ScratchPath("a.h5"));
+  EXPECT_EQ(files.FileOf(3).path, ScratchPath("b.h5"));
+  EXPECT_EQ(files.FileOf(7).begin, 4);
+  EXPECT_THAT(files.Read(files.all()[2]), ElementsAre(ElementsAre(4, 5, 6, 7)));
+}
+
+TEST(Hdf5Reader, LoadsTheFilesOfTheBlockThatHasTheRow) {
+  const Hdf5Files files(EightRows(), {"d"}, false);
+  const Hdf5Files::File &a = files.all()[0], &b = files.all()[1], &c = files.all()[2];
+  GroupRule rule;
+  rule.blocks = {4, 4};
+  Hdf5Reader reader(files, rule, 1);
+  const Hdf5Reader::Loaded& first = reader.Load(0, 0);
+  EXPECT_EQ(first.size(), 2u);
+  EXPECT_THAT(first.at(&a), ElementsAre(ElementsAre(0, 1, 2)));
+  EXPECT_THAT(first.at(&b), ElementsAre(ElementsAre(3)));
+  // Row 4 replaces the row of sample 3. The block whose turn it is stays in memory.
+  EXPECT_THAT(reader.Load(3, 4).at(&c), ElementsAre(ElementsAre(4, 5, 6, 7)));
+  EXPECT_EQ(reader.Load(3, 3).count(&b), 1u);
+  EXPECT_EQ(reader.Load(4, 4).count(&c), 1u);
+  EXPECT_EQ(reader.Load(8, 0).count(&b), 1u);
 }
 
 std::string OpenError(const std::string& list, const std::vector<std::string>& tops = {"d"}) {
@@ -325,7 +349,7 @@ TEST(Hdf5Rows, ReadsFilesWithRowsOfOtherShapesOneByOne) {
       WriteList(WriteHdf5("a.h5", {{"d", {1, 2}, {1, 2}, H5T_IEEE_F32LE}}) + "\n" +
                 WriteHdf5("b.h5", {{"d", {2, 3}, {1, 2, 3, 4, 5, 6}, H5T_IEEE_F32LE}}));
   Hdf5Rows rows(list, {"d"}, Options(1));
-  EXPECT_TRUE(rows.shapes_vary());
+  EXPECT_TRUE(rows.files().shapes_vary());
   for (int epoch = 0; epoch < 2; ++epoch) {
     EXPECT_THAT(NextRows(&rows), ElementsAre(1, 2));
     EXPECT_EQ(rows.current()[0].shape, Shape{2});

@@ -15,8 +15,8 @@ void ReadRows(const std::string& list) {
   options.batch = 2;
   options.shuffle = true;
   doppio::Hdf5Rows rows(list, {"data", "label"}, options);
-  for (size_t i = 0; i < 2; ++i) {
-    if (rows.row_shape(i).count() > kMostFloats) return;
+  for (const doppio::Hdf5Rows::Rows& top : rows.current()) {
+    if (top.shape.count() > kMostFloats) return;
   }
   for (int batch = 0; batch < 3; ++batch) rows.Next();
 }
