@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "core/device/launch.cuh"
 #include "solvers/update/apply.h"
@@ -13,6 +14,32 @@
 
 namespace doppio {
 namespace {
+
+// What norms of slices need on the device.
+struct NormMemory {
+  // `first_row` is that of CudaUpdatePass.
+  NormMemory(Device* device, const UpdateArenas& arenas, const std::vector<int64_t>& first_row) {
+    std::vector<SliceRows> rows;
+    for (size_t i = 0; i < arenas.slices.size(); ++i) {
+      rows.push_back({first_row[i], first_row[i + 1], arenas.slices[i].lr_mult});
+      most_rows = std::max(most_rows, first_row[i + 1] - first_row[i]);
+    }
+    const int64_t count = static_cast<int64_t>(rows.size());
+    slices = Buffer(device, count * static_cast<int64_t>(sizeof(SliceRows)));
+    if (count > 0) device->CopyFromHost(slices.data(), rows.data(), slices.bytes());
+    norms = Buffer(device, first_row.back() * static_cast<int64_t>(sizeof(Norms)));
+    rates = Buffer(device, count * static_cast<int64_t>(sizeof(double)));
+    int64_t bytes = 0;  // for any number of slices
+    for (int64_t n = 1; n <= count; ++n)
+      bytes = std::max(bytes, ReduceRowsBytes<Norms>(n, most_rows));
+    scratch = Buffer(device, bytes);
+  }
+
+  int64_t most_rows = 0;  // the largest number of chunks in a slice
+  Buffer slices;          // their SliceRows
+  Buffer norms, rates;    // by chunk, by slice
+  Buffer scratch;
+};
 
 class CudaUpdatePass : public UpdatePass {
  public:
@@ -29,15 +56,14 @@ class CudaUpdatePass : public UpdatePass {
       first_row_.push_back(static_cast<int64_t>(chunks.size()));
       AddChunks(a_.slices[slice], static_cast<int>(slice), &chunks);
     }
-    count_ = static_cast<int64_t>(chunks.size());
-    first_row_.push_back(count_);
-    const int64_t bytes = count_ * static_cast<int64_t>(sizeof(Chunk));
+    first_row_.push_back(static_cast<int64_t>(chunks.size()));
+    const int64_t bytes = count() * static_cast<int64_t>(sizeof(Chunk));
     chunks_ = Buffer(device, bytes);
-    if (count_ > 0) device->CopyFromHost(chunks_.data(), chunks.data(), bytes);
-    sums_ = Buffer(device, count_ * static_cast<int64_t>(sizeof(double)));
+    if (count() > 0) device->CopyFromHost(chunks_.data(), chunks.data(), bytes);
+    sums_ = Buffer(device, count() * static_cast<int64_t>(sizeof(double)));
     total_ =
-        Buffer(device, static_cast<int64_t>(sizeof(double)) + ReduceRowsBytes<double>(1, count_));
-    MakeRoomForNorms();
+        Buffer(device, static_cast<int64_t>(sizeof(double)) + ReduceRowsBytes<double>(1, count()));
+    norm_memory_.emplace(device, a_, first_row_);
   }
 
   double SumSquares() override { return ReadSum(Square()); }
@@ -57,9 +83,9 @@ class CudaUpdatePass : public UpdatePass {
 
   void Decide(const UpdateCondition& condition) override {
     const double* const sum = static_cast<const double*>(total_.data());
-    if (count_ > 0 && condition.clip >= 0) {
+    if (count() > 0 && condition.clip >= 0) {
       SumGradients(Square());
-    } else if (count_ > 0 && condition.watches_gradients) {
+    } else if (count() > 0 && condition.watches_gradients) {
       SumGradients(OneIfNotFinite());
     }
     DecideUpdate(GpuOf(device_), condition, sum, DeviceGate());
@@ -100,20 +126,21 @@ class CudaUpdatePass : public UpdatePass {
   void SumGradients(const F& f) {
     DispatchFloat(a_.dtype, [&](auto type) {
       using T = decltype(type);
-      SumOf(GpuOf(device_), Rows(), count_, static_cast<const T*>(a_.grads), f,
+      SumOf(GpuOf(device_), Rows(), count(), static_cast<const T*>(a_.grads), f,
             static_cast<double*>(sums_.data()), static_cast<double*>(total_.data()));
     });
   }
 
   template <class F>
   double ReadSum(const F& f) {
-    if (count_ == 0) return 0;
+    if (count() == 0) return 0;
     SumGradients(f);
     double total = 0;
     device_->CopyToHost(&total, total_.data(), sizeof total);
     return total;
   }
 
+  int64_t count() const { return first_row_.back(); }
   const Chunk* Rows() const { return static_cast<const Chunk*>(chunks_.data()); }
 
   template <class Rule, class T>
@@ -127,45 +154,24 @@ class CudaUpdatePass : public UpdatePass {
     const int64_t begin = first_row_[first], count = first_row_[last] - begin;
     const double* rates = nullptr;
     if (Rule::kTrustRatio || n.local.on) {
-      Norms* norms = static_cast<Norms*>(norms_.data());
-      rates = static_cast<const double*>(rates_.data());
+      const NormMemory& memory = *norm_memory_;
+      Norms* const norms = static_cast<Norms*>(memory.norms.data());
+      double* const slice_rates = static_cast<double*>(memory.rates.data());
       NormsOfChunks<Rule>(gpu, Rows() + begin, count, arenas, s, n.decay, norms + begin);
-      RatesOfSlices(gpu, static_cast<const SliceRows*>(slice_rows_.data()), first, last, most_rows_,
-                    norms, Rule::kTrustRatio ? TrustRatio() : n.local, n.rate,
-                    static_cast<double*>(rates_.data()), room_.data());
+      RatesOfSlices(gpu, static_cast<const SliceRows*>(memory.slices.data()), first, last,
+                    memory.most_rows, norms, Rule::kTrustRatio ? TrustRatio() : n.local, n.rate,
+                    slice_rates, memory.scratch.data());
+      rates = slice_rates;
     }
     RunChunks<Rule>(gpu, Rows() + begin, count, arenas, s, n.rate, n.decay, rates);
-  }
-
-  void MakeRoomForNorms() {
-    std::vector<SliceRows> rows;
-    for (size_t i = 0; i < a_.slices.size(); ++i) {
-      rows.push_back({first_row_[i], first_row_[i + 1], a_.slices[i].lr_mult});
-      most_rows_ = std::max(most_rows_, first_row_[i + 1] - first_row_[i]);
-    }
-    const int64_t slices = static_cast<int64_t>(rows.size());
-    slice_rows_ = Buffer(device_, slices * static_cast<int64_t>(sizeof(SliceRows)));
-    if (slices > 0) device_->CopyFromHost(slice_rows_.data(), rows.data(), slice_rows_.bytes());
-    norms_ = Buffer(device_, count_ * static_cast<int64_t>(sizeof(Norms)));
-    rates_ = Buffer(device_, slices * static_cast<int64_t>(sizeof(double)));
-    room_ = Buffer(device_, RoomForAnySlices(slices));
-  }
-
-  int64_t RoomForAnySlices(int64_t slices) const {
-    int64_t bytes = 0;
-    for (int64_t n = 1; n <= slices; ++n)
-      bytes = std::max(bytes, ReduceRowsBytes<Norms>(n, most_rows_));
-    return bytes;
   }
 
   Device* device_;
   UpdateArenas a_;
   size_t rule_;
-  int64_t count_ = 0;               // chunks
   std::vector<int64_t> first_row_;  // first chunk of each slice; then the number of chunks
   Buffer chunks_, sums_, total_;
-  int64_t most_rows_ = 0;                     // largest number of chunks in a slice
-  Buffer slice_rows_, norms_, rates_, room_;  // by slice, by chunk, by slice; then scratch memory
+  std::optional<NormMemory> norm_memory_;
   const Buffer gate_;
   const std::unique_ptr<Download> decision_;  // copies gate_ to the host
   bool clips_ = false;                        // the last Decide clips
