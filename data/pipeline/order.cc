@@ -4,14 +4,6 @@
 #include <cmath>
 
 namespace doppio {
-namespace {
-
-int64_t DrawSkip(const GroupRule& rule, uint64_t seed) {
-  if (rule.rand_skip == 0) return 0;
-  return Random(seed, rule.stream ^ Stream("rand_skip")).Below(rule.rand_skip, 0, 0);
-}
-
-}  // namespace
 
 GroupRule RuleAlone(const SampleSet& samples, uint64_t stream) {
   GroupRule rule;
@@ -60,8 +52,9 @@ SampleOrder::SampleOrder(int64_t size, bool shuffle, const Random& random, int64
 }
 
 SampleOrder::SampleOrder(const GroupRule& rule, int64_t size, uint64_t seed)
-    : SampleOrder(size, rule.shuffle, Random(seed, rule.order_stream), DrawSkip(rule, seed),
-                  rule.blocks) {
+    : SampleOrder(size, rule.shuffle, Random(seed, rule.order_stream), 0, rule.blocks) {
+  const Random random(seed, rule.stream ^ Stream("rand_skip"));
+  if (rule.rand_skip > 0) skip_ = random.Below(rule.rand_skip, 0, 0);
   usable_ = rule.usable;
 }
 
