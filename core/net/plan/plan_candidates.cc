@@ -150,7 +150,7 @@ class UnitChooser {
 
 }  // namespace
 
-Unit MakeKernel(const Draft& draft, bool rows_vary, std::vector<UnitCase> cases, Plan* plan) {
+Unit MakeUnitKernel(const Draft& draft, bool rows_vary, std::vector<UnitCase> cases, Plan* plan) {
   return UnitChooser(draft, rows_vary, std::move(cases)).Make(plan);
 }
 

@@ -1,5 +1,5 @@
-// The unfinished plan that the files core/net/plan/plan*.cc pass to each other. Apart from tests, no
-// other file includes this header.
+// The unfinished plan that the files core/net/plan/plan*.cc pass to each other. Apart from tests,
+// no other file includes this header.
 //
 // A time is an index in the draft's list of events: the forward of each item, then the backward of
 // each item from the last to the first, and between these the forward of items that are recomputed.
@@ -56,7 +56,7 @@ struct Unit {
 };
 
 // Layers from a node on that one kernel may compute, and the arguments of that kernel without form,
-// chain and choices, which MakeKernel sets.
+// chain and choices, which MakeUnitKernel sets.
 struct UnitCase {
   KernelArgs args;
   Unit unit;
@@ -199,7 +199,7 @@ void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
 // `cases` is the head alone. `rows_vary` is true if the head must know its number of valid rows.
 // Fills the head's elements of plan->kernels, kernel_types and choices, and returns the unit of the
 // kernel. Throws UserError if all kernels decline.
-Unit MakeKernel(const Draft& draft, bool rows_vary, std::vector<UnitCase> cases, Plan* plan);
+Unit MakeUnitKernel(const Draft& draft, bool rows_vary, std::vector<UnitCase> cases, Plan* plan);
 // Chooses kernels and layouts. Fills items, groups, plan->kernels, and the layouts of new
 // parameters.
 void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);

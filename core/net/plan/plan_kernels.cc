@@ -110,7 +110,7 @@ class Chooser {
       if (!unit) continue;
       cases.push_back({ArgsFor(*unit), std::move(*unit)});
     }
-    AddUnit(MakeKernel(draft_, rows_.counted_by[n] >= 0, std::move(cases), &plan_));
+    AddUnit(MakeUnitKernel(draft_, rows_.counted_by[n] >= 0, std::move(cases), &plan_));
   }
 
   void AddUnit(Unit unit) {

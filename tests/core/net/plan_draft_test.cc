@@ -183,7 +183,7 @@ TEST(ParamLayouts, TakesTheLayoutOfTheFirstKernel) {
   EXPECT_TRUE(second.param_layouts[0] == needs.params[0]);
 }
 
-TEST(MakeKernel, LetsOnlyTheReferenceKernelReadAVaryingNumberOfRows) {
+TEST(MakeUnitKernel, LetsOnlyTheReferenceKernelReadAVaryingNumberOfRows) {
   const std::unique_ptr<Device> device = MakeCpuDevice();
   const Graph graph = GraphFromText(kText);
   Draft draft;
@@ -205,7 +205,7 @@ TEST(MakeKernel, LetsOnlyTheReferenceKernelReadAVaryingNumberOfRows) {
     plan.kernels.resize(2);
     plan.kernel_types.resize(2);
     plan.choices.resize(2);
-    EXPECT_EQ(MakeKernel(draft, rows_vary, {alone}, &plan).head(), 1);
+    EXPECT_EQ(MakeUnitKernel(draft, rows_vary, {alone}, &plan).head(), 1);
     ASSERT_NE(plan.kernel(1), nullptr);
     EXPECT_EQ(plan.kernel_types[1]->engine == "reference", rows_vary);
     EXPECT_EQ(plan.choices[1][0].what, "kernel");
