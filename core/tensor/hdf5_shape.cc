@@ -1,6 +1,8 @@
 #include "core/tensor/hdf5_shape.h"
 
+#include <algorithm>
 #include <climits>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <vector>
@@ -27,6 +29,30 @@ void RefuseExternalPipes(hid_t made) {
     H5Pget_external(made, i, sizeof path - 1, path, nullptr, nullptr);
     RefusePipe(path, "external storage of an HDF5 file");
   }
+}
+
+// The extents of a data set; none if it is a scalar or damaged.
+std::vector<hsize_t> ExtentsOf(hid_t dataset) {
+  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+  std::vector<hsize_t> extents(std::max(0, H5Sget_simple_extent_ndims(space.get())));
+  H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  return extents;
+}
+
+// The library searches its index for each chunk that a data set has by its extents, stored or not:
+// about 5 microseconds each, so that a file of some kilobytes would take minutes.
+void RefuseMissingChunks(hid_t dataset, hid_t made, const std::string& what) {
+  constexpr double kFewChunks = 1 << 16;
+  const std::vector<hsize_t> extents = ExtentsOf(dataset);
+  std::vector<hsize_t> chunk(extents.size());
+  H5Pget_chunk(made, static_cast<int>(chunk.size()), chunk.data());
+  double chunks = 1;
+  for (size_t i = 0; i < extents.size(); ++i)
+    chunks *= std::ceil(static_cast<double>(extents[i]) / static_cast<double>(chunk[i]));
+  const hsize_t stored = H5Dget_storage_size(dataset);
+  if (chunks <= std::max(kFewChunks, static_cast<double>(stored))) return;
+  throw FileError(what, " is divided into ", static_cast<int64_t>(std::min(chunks, 1e18)),
+                  " chunks, but the file holds only ", stored, " bytes of them");
 }
 
 // Returns the text that `get` (H5Pget_virtual_filename, ...) writes to a buffer.
@@ -72,7 +98,9 @@ class SourceCheck {
   void Visit(hid_t dataset, int depth) {
     const Hdf5Handle made(H5Dget_create_plist(dataset), H5Pclose);
     RefuseExternalPipes(made.get());
-    if (H5Pget_layout(made.get()) != H5D_VIRTUAL) return;
+    const H5D_layout_t layout = H5Pget_layout(made.get());
+    if (layout == H5D_CHUNKED) RefuseMissingChunks(dataset, made.get(), what_);
+    if (layout != H5D_VIRTUAL) return;
     if (depth > kMaxVirtualDepth) {
       throw FileError(what_, " is virtual, and its sources are virtual on more than ",
                       kMaxVirtualDepth,
@@ -134,15 +162,12 @@ bool Hdf5IsExternal(hid_t dataset) {
 }
 
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what) {
-  SourceCheck(what).Visit(dataset, 1);
-  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  std::vector<hsize_t> dims(rank < 0 ? 0 : rank);
-  H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
+  const std::vector<hsize_t> dims = ExtentsOf(dataset);
   const auto elements = CheckedProduct(dims);
   if (!elements) {
     throw FileError(what, " has more than the limit of ", kMaxElements, " elements");
   }
+  SourceCheck(what).Visit(dataset, 1);
   const hsize_t stored = H5Dget_storage_size(dataset);
   const double wanted = static_cast<double>(*elements) * BytesOfElement(dataset);
   if (*elements > kHdf5AlwaysAllocated && wanted > kMaxDeflated * static_cast<double>(stored) &&

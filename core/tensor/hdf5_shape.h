@@ -20,10 +20,11 @@ std::string Hdf5FileOf(hid_t object);
 // Returns true if values of the data set may be stored in other files.
 bool Hdf5IsExternal(hid_t dataset);
 
-// Returns the shape of `dataset`. Throws FileError if it has more than kMaxElements elements, or
-// far more data than the file can contain even when compressed, or if it is virtual and may read
-// itself, because the library would crash. Call it before the library reads values. `what` starts
-// the message, e.g. "data set 'x' of 'y.h5'".
+// Returns the shape of `dataset`. Throws FileError if it has more than kMaxElements elements, far
+// more data than the file can contain even when compressed, or chunks that take long and that the
+// file does not contain, or if it is virtual and may read itself, because the library would crash.
+// Call it before the library reads values. `what` starts the message, e.g. "data set 'x' of
+// 'y.h5'".
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what);
 
 }  // namespace doppio

@@ -225,13 +225,16 @@ TEST(Hdf5Rows, SaysThatADataSetHoldsNoNumbers) {
             "4: data set 'd' of '" + path + "' does not hold numbers, but strings");
 }
 
-// Writes a file whose data set has extents but no stored values; HDF5 reads zeros.
-std::string Stated(const std::string& name, const std::vector<hsize_t>& dims) {
+// Writes a file whose data set has extents but no stored values, in chunks of up to `extent`
+// elements along each axis; HDF5 reads zeros.
+std::string Stated(const std::string& name, const std::vector<hsize_t>& dims,
+                   hsize_t extent = 1024) {
   const std::string path = ScratchPath(name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
   const hid_t made = H5Pcreate(H5P_DATASET_CREATE);
-  const std::vector<hsize_t> chunk(dims.size(), 1);
+  std::vector<hsize_t> chunk;
+  for (const hsize_t dim : dims) chunk.push_back(std::min(dim, extent));
   H5Pset_chunk(made, static_cast<int>(dims.size()), chunk.data());
   H5Dclose(H5Dcreate2(file, "d", H5T_IEEE_F32LE, space, H5P_DEFAULT, made, H5P_DEFAULT));
   H5Pclose(made);
@@ -247,10 +250,14 @@ TEST(Hdf5Rows, RefusesDataSetsThatStateMoreThanTheyHold) {
   const std::string wraps = Stated("wraps.h5", {64, 536838145, 536903681});
   EXPECT_EQ(message_of(wraps),
             "4: data set 'd' of '" + wraps + "' has more than the limit of 17179869184 elements");
-  const std::string large = Stated("large.h5", {1 << 30, 8});
+  const std::string large = Stated("large.h5", {1 << 24, 512});
   EXPECT_EQ(message_of(large), "4: data set 'd' of '" + large +
                                    "' states 8589934592 elements, but the file holds only 0 bytes "
                                    "of them");
+  const std::string chunks = Stated("chunks.h5", {1 << 20, 1}, 1);
+  EXPECT_EQ(message_of(chunks), "4: data set 'd' of '" + chunks +
+                                    "' is divided into 1048576 chunks, but the file holds only 0 "
+                                    "bytes of them");
 }
 
 struct VirtualSource {

@@ -204,8 +204,8 @@ class AloneTest(TraceTest):
     def test_a_folder_that_is_lost_meanwhile_costs_only_the_timeline(self):
         os.mkdir(self.path("lost"))
         # Another process removes the folder between the start and the end of the window.
-        process = self.start("train", "--solver=solver.prototxt", "--trace=lost/t.json", "--trace_iterations=20-29999",
-                             "--set=max_iter=30000", "--set=display=10", stdout=subprocess.DEVNULL,
+        process = self.start("train", "--solver=solver.prototxt", "--trace=lost/t.json", "--trace_iterations=20-4999",
+                             "--set=max_iter=5000", "--set=display=10", stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE)
         for line in process.stderr:
             if "Iteration 10" in line:

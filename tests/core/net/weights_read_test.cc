@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -58,14 +59,16 @@ TEST(ReadWeights, RefusesHdf5GroupsOfTooManyNames) {
             "'" + path + "' is not a .caffemodel.h5: it has more than 20000 groups");
 }
 
-// Writes a data set of given dimensions without data. HDF5 reads it as zeros.
+// Writes a data set of given dimensions without data, in chunks of up to `extent` elements along
+// each axis. HDF5 reads it as zeros.
 std::string Stated(const std::string& file_name, const std::string& data_set,
-                   const std::vector<hsize_t>& dims) {
+                   const std::vector<hsize_t>& dims, hsize_t extent = 1024) {
   const std::string path = Temporary(file_name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
   const hid_t made = H5Pcreate(H5P_DATASET_CREATE), groups = H5Pcreate(H5P_LINK_CREATE);
-  const std::vector<hsize_t> chunk(dims.size(), 1);
+  std::vector<hsize_t> chunk;
+  for (const hsize_t dim : dims) chunk.push_back(std::min(dim, extent));
   H5Pset_chunk(made, static_cast<int>(dims.size()), chunk.data());
   H5Pset_create_intermediate_group(groups, 1);
   const hid_t data =
@@ -85,13 +88,24 @@ TEST(ReadWeights, RefusesHdf5DataSetsThatStateMoreThanTheyHold) {
             "'" + wraps +
                 "' is not a .caffemodel.h5: its data set '/data/ip/0' has more than the limit of "
                 "17179869184 elements");
-  const std::string large = Stated("large.caffemodel.h5", "/data/ip/0", {1 << 30, 8});
+  const std::string large = Stated("large.caffemodel.h5", "/data/ip/0", {1 << 24, 512});
   EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(large); }),
             "'" + large +
                 "' is not a .caffemodel.h5: its data set '/data/ip/0' states 8589934592 elements, "
                 "but the file holds only 0 bytes of them");
   const std::string zeros = Stated("zeros.caffemodel.h5", "/data/ip/0", {2, 3});
   EXPECT_EQ(ReadWeights(zeros).layers[0].blobs[0].data, std::vector<float>(6));
+}
+
+// The library takes some microseconds for each chunk, stored or not.
+TEST(ReadWeights, RefusesHdf5DataSetsOfManyMissingChunks) {
+  const std::string many = Stated("many.caffemodel.h5", "/data/ip/0", {1 << 12, 1 << 10}, 1);
+  EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(many); }),
+            "'" + many +
+                "' is not a .caffemodel.h5: its data set '/data/ip/0' is divided into 4194304 "
+                "chunks, but the file holds only 0 bytes of them");
+  const std::string few = Stated("few.caffemodel.h5", "/data/ip/0", {32, 32}, 1);
+  EXPECT_EQ(ReadWeights(few).layers[0].blobs[0].data, std::vector<float>(1024));
 }
 
 TEST(ReadWeights, RefusesADataSetOfManyNames) {
