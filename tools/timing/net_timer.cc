@@ -48,7 +48,7 @@ SolverParameter PeerSolver() {
 constexpr double kRate = 1e-4;
 
 // Returns a training with the peer solver and these options.
-TrainingRun Peer(const PlanOptions& plan) {
+TrainingRun PeerTraining(const PlanOptions& plan) {
   TrainingRun run;
   run.spec.param = PeerSolver();
   run.options.plan = plan;
@@ -106,7 +106,7 @@ NetTimer::NetTimer(Graph graph, PlanOptions options, const std::string& weights)
     : device_(options.device), params_(device_, DType::kFloat32, graph.spec.options.seed) {
   options.backward = graph.spec.options.phase == TRAIN;
   options.accumulate = false;
-  options.gradients_consumed = options.backward && UpdatesPerParameter(Peer(options));
+  options.gradients_consumed = options.backward && UpdatesPerParameter(PeerTraining(options));
   options.history_slots = options.backward ? HistorySlots(PeerSolver()) : 0;
   net_ = std::make_unique<Net>(std::move(graph), options, &params_);
   if (!weights.empty()) LoadWeightFiles(weights, net_.get());
