@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "parallel/sockets/rank_connections.h"
+
 namespace doppio {
 
 Peers::Peers(std::vector<RankSocket> connections, double seconds, const TimeSource* clock)

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "parallel/sockets/rank_connections.h"
+#include "parallel/sockets/socket.h"
 #include "parallel/watch/watch_message.h"
 
 namespace doppio {
+
+struct RankSocket;
 
 // How far a rank has come. Any thread may change it.
 struct RankProgress {
