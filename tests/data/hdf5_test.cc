@@ -22,7 +22,7 @@ struct DataSet {
 };
 
 std::string WriteHdf5(const std::string& name, const std::vector<DataSet>& sets) {
-  const std::string path = ScratchPath(name);
+  std::string path = ScratchPath(name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   for (const DataSet& set : sets) {
     const hid_t space =
@@ -229,7 +229,7 @@ TEST(Hdf5Rows, SaysThatADataSetHoldsNoNumbers) {
 // elements along each axis; HDF5 reads zeros.
 std::string Stated(const std::string& name, const std::vector<hsize_t>& dims,
                    hsize_t extent = 1024) {
-  const std::string path = ScratchPath(name);
+  std::string path = ScratchPath(name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
   const hid_t made = H5Pcreate(H5P_DATASET_CREATE);

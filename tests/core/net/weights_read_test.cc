@@ -28,7 +28,7 @@ TEST(ReadWeights, GivesNamesTypesAndBlobs) {
 // Writes an HDF5 file with linked groups. With `cycle`, "/data/a/again" is "/data/a". Otherwise
 // "/data/a/1" and "/data/a/2" are "/data/b", and so on.
 std::string LinkedGroups(const std::string& name, bool cycle) {
-  const std::string path = Temporary(name);
+  std::string path = Temporary(name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   H5Gclose(H5Gcreate2(file, "/data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   const int groups = cycle ? 1 : 40;
@@ -63,7 +63,7 @@ TEST(ReadWeights, RefusesHdf5GroupsOfTooManyNames) {
 // each axis. HDF5 reads it as zeros.
 std::string Stated(const std::string& file_name, const std::string& data_set,
                    const std::vector<hsize_t>& dims, hsize_t extent = 1024) {
-  const std::string path = Temporary(file_name);
+  std::string path = Temporary(file_name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
   const hid_t made = H5Pcreate(H5P_DATASET_CREATE), groups = H5Pcreate(H5P_LINK_CREATE);
