@@ -15,7 +15,7 @@
 namespace doppio {
 namespace {
 
-// What norms of slices need on the device.
+// The device memory for the norms of slices, and for the rates that follow from them.
 struct NormMemory {
   // `first_row` is that of CudaUpdatePass.
   NormMemory(Device* device, const UpdateArenas& arenas, const std::vector<int64_t>& first_row) {

@@ -119,7 +119,7 @@ struct TrainingRanks {
   PlacedDevices placed;
 };
 
-// What a process of `train` keeps while its training goes from world to world.
+// The objects of a `train` process that outlive each single world of its training.
 struct TrainingProcess {
   explicit TrainingProcess(bool* began) : began(began) {}
 

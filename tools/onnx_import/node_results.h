@@ -1,4 +1,4 @@
-// What a node of an ONNX model adds to the net: layers, and the values of its outputs.
+// Adds the layers of one node of an ONNX model to the net, and sets the values of its outputs.
 #ifndef DOPPIO_TOOLS_ONNX_IMPORT_NODE_RESULTS_H_
 #define DOPPIO_TOOLS_ONNX_IMPORT_NODE_RESULTS_H_
 

@@ -8,7 +8,7 @@
 
 namespace doppio {
 
-// Whether a training may use a folder that already holds a run.
+// The conditions under which a training may use a folder that already holds a run.
 struct FolderUse {
   bool resumes = false;  // true if --resume or --snapshot was given
   // True if the run continues in another process or after a change of its ranks. The last process

@@ -39,7 +39,7 @@ struct RankClock {
   int64_t error = 0;  // upper bound of the error of `shift`
 };
 
-// What a timeline shows, over all ranks.
+// The summary of a timeline of all ranks.
 struct TraceSummary {
   // Returns a summary, such as "timeline: FILE (11 iterations; exchange 12.3 ms per iteration,
   // exposed 1.2 ms, hidden 90 %)".

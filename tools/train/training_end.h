@@ -21,7 +21,7 @@ struct TrainingEnd {
   std::string metric;             // the monitored score, or ""
   std::string run_dir;            // the run folder, or ""
   std::vector<std::string> next;  // suggested next commands; see NextSteps
-  // What the training has measured, for the log; "" if it was not measured.
+  // Texts for the log about measurements of the training; "" if one was not made.
   std::vector<std::string> notices;
 };
 

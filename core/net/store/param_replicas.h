@@ -30,7 +30,7 @@ class ParamReplicas {
   bool empty() const { return memory_.empty(); }
 
  private:
-  // What a parameter and one of its replicas exchange.
+  // The tensors that are copied and added between a parameter and one of its replicas.
   struct Exchange {
     Device* device;  // of the parameter
     Device* replica_device;
