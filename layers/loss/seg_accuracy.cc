@@ -5,7 +5,10 @@
 // counts as 1 in the third.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "core/net/contract/carried_state.h"
+#include "core/net/contract/combinations.h"
 #include "core/net/contract/counted_score.h"
 #include "core/net/contract/layer.h"
 #include "layers/activation/softmax_math.h"
@@ -17,6 +20,9 @@ namespace doppio {
 namespace {
 
 constexpr int kClassAxis = 1;
+// A state consists of floats, which hold integers up to this one exactly. A larger count is a
+// multiple of it and a remainder.
+constexpr double kExact = 1 << 24;
 
 struct SegAccuracyForm {
   SoftmaxShape shape;
@@ -32,15 +38,19 @@ LayerShape InferSegAccuracy(const LayerSpec& spec, const std::vector<Shape>& bot
   const SoftmaxShape s = SoftmaxShapeAround(spec, "bottom", kClassAxis, bottoms[0]);
   CheckSeveralClasses(spec, s);
   CheckSoftmaxLabels(spec, s, bottoms, kClassAxis);
-  return ForwardOnly({{1, 1, 1, 3}},
-                     SegAccuracyForm{s,
-                                     LabelReader(s.classes),
-                                     {param.ignore_label().begin(), param.ignore_label().end()},
-                                     param.reset()});
+  LayerShape shape = ForwardOnly(
+      {{1, 1, 1, 3}}, SegAccuracyForm{s,
+                                      LabelReader(s.classes),
+                                      {param.ignore_label().begin(), param.ignore_label().end()},
+                                      param.reset()});
+  if (!param.reset()) shape.features = {Feature::kState};
+  return shape;
 }
 
 template <class T>
-class SegAccuracyKernel : public FormKernel<SegAccuracyForm>, public CountedScore {
+class SegAccuracyKernel : public FormKernel<SegAccuracyForm>,
+                          public CountedScore,
+                          public CarriesState {
  public:
   explicit SegAccuracyKernel(const KernelArgs& args)
       : FormKernel(args),
@@ -49,7 +59,7 @@ class SegAccuracyKernel : public FormKernel<SegAccuracyForm>, public CountedScor
         counts_(classes_ * classes_),
         all_(form_.reset ? 0 : counts_.size()) {}
 
-  void Forward(const Pass&) override {
+  void Forward(const Pass& pass) override {
     std::fill(counts_.begin(), counts_.end(), 0);
     const T* labels = BottomValues<T>(1);
     for (int64_t i = 0; i < form_.shape.positions(); ++i) {
@@ -59,7 +69,7 @@ class SegAccuracyKernel : public FormKernel<SegAccuracyForm>, public CountedScor
         form_.labels.Fail(at_, static_cast<double>(labels[i]), i, form_.shape.inner);
       ++counts_[label * classes_ + Predicted(BottomValues<T>(0), i)];
     }
-    for (size_t i = 0; i < all_.size(); ++i) all_[i] += counts_[i];
+    for (size_t i = 0; i < all_.size() && !pass.again; ++i) all_[i] += counts_[i];
     const std::array<double, 3> values = Values(form_.reset ? counts_ : all_);
     std::copy(values.begin(), values.end(), TopValues<T>(0));
   }
@@ -72,6 +82,18 @@ class SegAccuracyKernel : public FormKernel<SegAccuracyForm>, public CountedScor
     const bool has_labels = std::any_of(sums.begin(), sums.end(), [](double n) { return n > 0; });
     if (!has_labels) return std::vector<std::optional<double>>(values.size());
     return {values.begin(), values.end()};
+  }
+
+  std::vector<PlainBlob> State() const override {
+    if (form_.reset) return {};
+    PlainBlob counts{Shape{2, classes_, classes_}, {}};
+    for (const double n : all_) counts.data.push_back(static_cast<float>(std::floor(n / kExact)));
+    for (const double n : all_) counts.data.push_back(static_cast<float>(std::fmod(n, kExact)));
+    return {counts};
+  }
+  void SetState(const std::vector<PlainBlob>& state) override {
+    for (size_t i = 0; i < all_.size(); ++i)
+      all_[i] = state[0].data[i] * kExact + state[0].data[all_.size() + i];
   }
 
  private:

@@ -164,7 +164,7 @@ void RestoreCarriedState(const std::string& prefix, const RunState& state, const
     const std::vector<PlainBlob> saved = FindCarried(state, prefix + layer, rank);
     if (SameShapes(saved, carrying->State())) return carrying->SetState(saved);
     LOG(WARNING) << "layer '" << layer
-                 << "' starts a new sequence: the snapshot has no state of rank " << rank
+                 << "' starts with a zero state: the snapshot has no state of rank " << rank
                  << " that fits it";
     ResetState(carrying);
   });

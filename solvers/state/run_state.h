@@ -39,7 +39,7 @@ struct NetPosition {
 };
 // Writes the current position of `net` to `*position`. Reuses the memory of `*position`.
 void GetPosition(const Net& net, NetPosition* position);
-// Moves `net` to `position`. Layers that carry state start new sequences, because `position` does
+// Moves `net` to `position`. Layers that carry state start with zeros, because `position` does
 // not record their state.
 void SetPosition(const NetPosition& position, Net* net);
 
@@ -53,16 +53,16 @@ void SkipPasses(Net* net, int64_t passes);
 // must have the same nets.
 void GatherCarriedState(Communicator* ranks, RunState* state);
 // Restores the carried state of this rank's layers. If `state` has no state of the right shape for
-// a layer, the layer starts a new sequence and a warning is logged.
+// a layer, the layer starts with zeros and a warning is logged.
 void RestoreCarriedState(const std::string& prefix, const RunState& state, const Net& net);
 // Moves sources and random numbers back by one pass, so that the last pass can be repeated.
 void RewindOnePass(Net* net);
 // Returns true if the net has sources, and all of them have LayerType::StartsOver.
 bool SourcesStartOver(const Net& net);
-// Makes all layers that carry state start new sequences.
+// Sets the state of all layers that carry state to zeros.
 void ResetCarriedState(const Net& net);
 // Copies the carried state of `from` to `to`, which is the same net with another batch size. Layers
-// whose state has another shape in `to` start new sequences.
+// whose state has another shape in `to` start with zeros.
 void CopyCarriedState(const Net& from, const Net& to);
 
 // Returns the number of bad records that the data layers of `net` have skipped so far.

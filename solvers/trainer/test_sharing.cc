@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/net/contract/carried_state.h"
+#include "core/net/contract/counted_score.h"
 
 namespace doppio {
 
@@ -15,8 +16,10 @@ std::string WhyRanksRepeatTest(const Net& net) {
                                      [](const ParamShape& param) { return !param.trainable; });
     if (updates && !frozen)
       return "layer '" + graph.layer(n).name() + "' updates its running statistics in each batch";
+    // A score that tests add up themselves does not depend on the state.
     const CarriesState* const carrying = StateOf(net.plan().kernel(n));
-    if (carrying != nullptr && !carrying->State().empty())
+    const bool counted = CountedScoreOf(net.plan().kernel(n)) != nullptr;
+    if (carrying != nullptr && !counted && !carrying->State().empty())
       return "layer '" + graph.layer(n).name() + "' carries a state from batch to batch";
   }
   return "";

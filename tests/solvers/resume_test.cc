@@ -1,7 +1,9 @@
 // Tests that a run that stops and resumes ends with the same bytes as an uninterrupted run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "tests/solvers/trainer_case.h"
 #include "tests/testing/mistake.h"
@@ -84,6 +86,31 @@ TEST(Resume, GoesOnInTheMiddleOfSequences) {
   }
 }
 
+TEST(Resume, KeepsTheCountsOfSegAccuracy) {
+  const std::string net = RandomNet() + R"(
+    layer { name: "label" type: "DummyData" top: "label"
+            dummy_data_param { shape { dim: 5 } data_filler { type: "uniform" min: 0 max: 3 } } }
+    layer { name: "seg" type: "SegAccuracy" bottom: "out" bottom: "label" top: "seg"
+            seg_accuracy_param { reset: false } })";
+  const std::string solver = "base_lr: 0.05 lr_policy: 'fixed' max_iter: 6 snapshot: 2 display: 1";
+  const auto shown = [&](TrainerCase* c, const TrainerOptions& options) {
+    const LogLines log;
+    c->Make(options)->Solve();
+    std::vector<std::string> scores;
+    std::copy_if(log.lines.begin(), log.lines.end(), std::back_inserter(scores),
+                 [](const std::string& line) { return line.find("seg = ") != std::string::npos; });
+    return scores;
+  };
+  TrainerCase c(net, solver);
+  const std::vector<std::string> whole = shown(&c, {});
+  TrainerOptions options;
+  options.resume = c.State(2);
+  const std::vector<std::string> resumed = shown(&c, options);
+  ASSERT_GT(resumed.size(), 0u);
+  EXPECT_EQ(resumed, std::vector<std::string>(whole.end() - static_cast<int64_t>(resumed.size()),
+                                              whole.end()));
+}
+
 TEST(Resume, SaysWhereASequenceIsLost) {
   TrainerCase c(RecurrentNet("LSTM"), "base_lr: 0.05 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
   c.Make()->Solve();
@@ -94,7 +121,7 @@ TEST(Resume, SaysWhereASequenceIsLost) {
   {
     const LogLines log;
     c.Make(options);
-    EXPECT_EQ(log.Count("starts a new sequence"), 0);
+    EXPECT_EQ(log.Count("starts with a zero state"), 0);
   }
   state.mutable_run_state()->mutable_layer(0)->mutable_blobs(0)->mutable_shape()->set_dim(1, 1);
   state.mutable_run_state()->clear_summed();
@@ -102,7 +129,8 @@ TEST(Resume, SaysWhereASequenceIsLost) {
   WriteFileAtomically(c.State(2), state.SerializeAsString());
   const LogLines log;
   c.Make(options);
-  EXPECT_EQ(log.Count("layer 'r' starts a new sequence: the snapshot has no state of rank 0"), 1);
+  EXPECT_EQ(log.Count("layer 'r' starts with a zero state: the snapshot has no state of rank 0"),
+            1);
 }
 
 // Returns the rates of a plateau run, either in one piece or stopped after `stop` iterations.

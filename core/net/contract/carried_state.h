@@ -1,6 +1,6 @@
 // Kernels that carry a state from one forward pass to the next, such as the hidden state of RNN and
-// LSTM. Each net on each rank has its own states. Snapshots save them, so that a resumed run
-// continues in the middle of a sequence.
+// LSTM or the counts of SegAccuracy. Each net on each rank has its own states. Snapshots save them,
+// so that a resumed run continues in the middle of a sequence. The layer has Feature::kState.
 #ifndef DOPPIO_CORE_NET_CONTRACT_CARRIED_STATE_H_
 #define DOPPIO_CORE_NET_CONTRACT_CARRIED_STATE_H_
 

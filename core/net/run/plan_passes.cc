@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/threads.h"
-#include "core/net/contract/carried_state.h"
+#include "core/net/contract/combinations.h"
 #include "core/net/contract/communicator.h"
 #include "core/net/run/infer_again.h"
 #include "core/net/run/join_sources.h"
@@ -26,8 +26,9 @@ void CheckCanReplan(const Graph& graph, const Plan& plan, int changer, bool one_
     const std::string mistake =
         "changed the shape of a top in its forward, which is not possible because " +
         graph.Describe(n) + " before it ";
-    graph.layer(changer).RefuseIf(StateOf(kernel) != nullptr, "top", mistake,
-                                  "carries a state from pass to pass");
+    const std::vector<Feature>& features = graph.nodes[n].shape.features;
+    const bool has_state = std::count(features.begin(), features.end(), Feature::kState) > 0;
+    graph.layer(changer).RefuseIf(has_state, "top", mistake, "carries a state from pass to pass");
     const bool computes = !source && kernel != nullptr && ChangerOf(kernel) == nullptr;
     graph.layer(changer).RefuseIf(one_of_several_ranks && computes, "top", mistake,
                                   "would have to run again on only one of several replicas");

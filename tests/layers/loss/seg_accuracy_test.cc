@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "core/net/contract/carried_state.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/testing/layer_case.h"
@@ -39,35 +41,63 @@ TEST(SegAccuracy, LeavesIgnoredLabelsOut) {
   Positions("ignore_label: 255", {255, 255, 255, 255}).ExpectTop({1, 1, 1, 3}, {0, 0, 1});
 }
 
-// Returns the first value of the top after two batches, each of one position: the class of the
-// first is found, that of the second is not.
-float AfterTwoBatches(const std::string& param) {
-  NetParameter parsed;
-  const FieldPlaces places = ParseText(
-      "layer { name: 'scores' type: 'Input' top: 'scores' input_param { shape { dim: 1 dim: 2 } } }"
-      "layer { name: 'label' type: 'Input' top: 'label' input_param { shape { dim: 1 } } }"
-      "layer { name: 'accuracy' type: 'SegAccuracy' bottom: 'scores' bottom: 'label' top: 'top'\n"
-      "  seg_accuracy_param { " +
-          param + " } }",
-      "net.prototxt", &parsed);
-  const std::unique_ptr<Device> device = MakeCpuDevice();
-  ParamStore store(device.get(), DType::kFloat32, 1);
-  PlanOptions options;
-  options.device = device.get();
-  options.keep_all = true;
-  Net net(MakeGraph(MakeNetSpec(parsed, places, NetState(), NetOptions())), options, &store);
-  for (const float best : {1.0f, -1.0f}) {
-    net.Blob("scores").data<float>()[0] = best;
-    net.Blob("scores").data<float>()[1] = 0;
-    net.Blob("label").data<float>()[0] = 0;
-    net.Forward();
+// Batches of one position with two classes.
+struct OnePosition {
+  explicit OnePosition(const std::string& param)
+      : device(MakeCpuDevice()), store(device.get(), DType::kFloat32, 1) {
+    NetParameter parsed;
+    const FieldPlaces places = ParseText(
+        "layer { name: 'scores' type: 'Input' top: 'scores' input_param { shape { dim: 1 dim: 2 } "
+        "} } layer { name: 'label' type: 'Input' top: 'label' input_param { shape { dim: 1 } } }"
+        "layer { name: 'accuracy' type: 'SegAccuracy' bottom: 'scores' bottom: 'label' top: 'top'\n"
+        "  seg_accuracy_param { " +
+            param + " } }",
+        "net.prototxt", &parsed);
+    PlanOptions options;
+    options.device = device.get();
+    options.keep_all = true;
+    net = std::make_unique<Net>(MakeGraph(MakeNetSpec(parsed, places, NetState(), NetOptions())),
+                                options, &store);
   }
-  return net.Blob("top").data<float>()[0];
-}
+
+  // Returns the first value of the top after a batch whose class is found or not.
+  float After(bool found) {
+    net->Blob("scores").data<float>()[0] = found ? 1.f : -1.f;
+    net->Blob("scores").data<float>()[1] = 0;
+    net->Blob("label").data<float>()[0] = 0;
+    net->Forward();
+    return net->Blob("top").data<float>()[0];
+  }
+  CarriesState* state() { return StateOf(net->plan().kernel(2)); }
+
+  std::unique_ptr<Device> device;
+  ParamStore store;
+  std::unique_ptr<Net> net;
+};
 
 TEST(SegAccuracy, CountsAllBatchesWithoutReset) {
-  EXPECT_EQ(AfterTwoBatches("reset: true"), 0);
-  EXPECT_EQ(AfterTwoBatches("reset: false"), 0.5f);
+  OnePosition resets("reset: true"), counts("reset: false");
+  EXPECT_EQ(resets.After(true), 1);
+  EXPECT_EQ(resets.After(false), 0);
+  EXPECT_EQ(counts.After(true), 1);
+  EXPECT_EQ(counts.After(false), 0.5f);
+}
+
+TEST(SegAccuracy, ContinuesItsCounts) {
+  OnePosition whole("reset: false"), resumed("reset: false");
+  whole.After(true);
+  whole.After(true);
+  resumed.state()->SetState(whole.state()->State());
+  EXPECT_EQ(resumed.After(false), whole.After(false));
+  EXPECT_TRUE(OnePosition("reset: true").state()->State().empty());
+}
+
+TEST(SegAccuracy, CarriesCountsThatOneFloatDoesNotHold) {
+  OnePosition c("reset: false");
+  // 3 * 2^24 + 1 positions of class 0 are found.
+  c.state()->SetState({{Shape{2, 2, 2}, {3, 0, 0, 0, 1, 0, 0, 0}}});
+  c.After(true);
+  EXPECT_EQ(c.state()->State()[0].data, (std::vector<float>{3, 0, 0, 0, 2, 0, 0, 0}));
 }
 
 TEST(SegAccuracy, RejectsWhatItCannotCompute) {
