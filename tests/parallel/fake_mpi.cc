@@ -22,9 +22,10 @@ using Handle = void*;
 char g_objects[2], g_ops[8];
 const Handle kWorld = &ompi_mpi_comm_world, kNoInfo = &ompi_mpi_info_null;
 const Handle kErrorsReturn = &ompi_mpi_errors_return;
-[[maybe_unused]] const Handle kSum = &ompi_mpi_op_sum;  // unused without MPI_Iallreduce
-const Handle kByte = &ompi_mpi_byte, kUInt16 = &ompi_mpi_unsigned_short;
-const Handle kFloat = &ompi_mpi_float, kDouble = &ompi_mpi_double;
+// Without MPI_Iallreduce, some of these have no use.
+[[maybe_unused]] const Handle kSum = &ompi_mpi_op_sum, kUInt16 = &ompi_mpi_unsigned_short;
+const Handle kByte = &ompi_mpi_byte, kFloat = &ompi_mpi_float;
+[[maybe_unused]] const Handle kDouble = &ompi_mpi_double;
 const Handle kCopy = &g_objects[0], kRequest = &g_objects[1], kNoRequest = nullptr;
 Handle Op(int number) { return &g_ops[number]; }
 constexpr intptr_t kInPlace = 1, kNoStatus = 0;
