@@ -72,8 +72,20 @@ void ErrorCollector::ThrowIfAny() const {
   throw ErrorList(std::move(sorted));
 }
 
+std::string InContext(const std::string& context, const std::string& message) {
+  const std::string reads = "cannot read ";
+  const size_t end = message.find("': ");
+  if (message.compare(0, reads.size(), reads) == 0 && end != std::string::npos) {
+    const std::string quoted = message.substr(reads.size(), end + 1 - reads.size());
+    if (Printable(context).find(quoted) != std::string::npos)
+      return context + ": " + reads + "it" + message.substr(end + 1);
+  }
+  return context + ": " + message;
+}
+
 void RethrowWithContext(const Error& error, const SourceLoc& at, const std::string& context) {
-  throw Error(error.code(), error.at().known() ? error.at() : at, context + ": " + error.message());
+  throw Error(error.code(), error.at().known() ? error.at() : at,
+              InContext(context, error.message()));
 }
 
 Error CannotStart(const std::string& what, int reason) {

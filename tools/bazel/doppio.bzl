@@ -60,6 +60,7 @@ _ROOMS = {
         "detect",
         "export",
         "runs",
+        "classify",
         "sweep",
         "pages",
         "onnx",

@@ -76,6 +76,9 @@ double NotNegative(const char* flag, double value);
 // Reads all of `text` as a finite number. Returns false if it is none.
 bool ReadNumber(const std::string& text, double* value);
 
+// Throws UsageError if more than one of --json, --jsonl and --csv write to standard output.
+void CheckResultForms(const OutputOptions& options);
+
 // Splits `text` at commas and drops empty parts: "a,b" -> {"a", "b"}.
 std::vector<std::string> SplitList(const std::string& text);
 

@@ -5,13 +5,11 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/log.h"
 #include "core/base/text/whole_number.h"
 #include "data/augment/mean_file.h"
 #include "tools/cli/flags.h"
@@ -38,11 +36,6 @@ bool HasEnding(std::string path, const Endings& endings) {
   for (char& c : path) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return std::any_of(endings.begin(), endings.end(),
                      [&path](const char* ending) { return EndsWith(path, ending); });
-}
-
-std::string CountOfOthers(const std::vector<std::string>& others) {
-  return StrCat(others.size(), " in formats that Doppio does not read, such as '",
-                *std::min_element(others.begin(), others.end()), "'; convert them to PNG or JPEG");
 }
 
 }  // namespace
@@ -83,34 +76,6 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
   };
   *height = number(first);
   *width = number(second);
-}
-
-std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders) {
-  std::vector<std::string> images;
-  for (const std::string& path : files_and_folders) {
-    std::error_code failed;
-    if (!std::filesystem::is_directory(path, failed)) {
-      images.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found, others;
-    for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
-      const std::string file = entry.path().string();
-      if (IsNameOfAnyImage(file)) (IsImageName(file) ? found : others).push_back(file);
-    }
-    if (failed) throw FileError("cannot read folder '", path, "': ", failed.message());
-    if (found.empty()) {
-      throw FileError("folder '", path, "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file",
-                      others.empty() ? "" : ", but images: " + CountOfOthers(others));
-    }
-    if (!others.empty()) {
-      LOG(WARNING) << "of the images in '" << path
-                   << "', these are left out: " << CountOfOthers(others);
-    }
-    std::sort(found.begin(), found.end());
-    images.insert(images.end(), found.begin(), found.end());
-  }
-  return images;
 }
 
 std::vector<int> TopClasses(const float* values, int count, int top) {

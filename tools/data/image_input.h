@@ -22,10 +22,6 @@ bool IsImageName(const std::string& path);
 // as .webp and .tif.
 bool IsNameOfAnyImage(const std::string& path);
 
-// Returns the given files, and in place of each folder its image files (see IsImageName), sorted.
-// Logs a warning for images in other formats. Throws FileError for a folder without image files.
-std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders);
-
 // Returns the indices of the `top` largest values, largest first. Among equal values the lower
 // index comes first, and NaN counts as minus infinity.
 std::vector<int> TopClasses(const float* values, int count, int top);
