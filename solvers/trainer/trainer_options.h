@@ -27,6 +27,8 @@ enum class Request {
 struct Progress {
   int64_t iteration = 0;  // updates done so far
   int64_t max_iter = 0;
+  double epoch = 0;       // epochs done so far; 0 unless the solver sets max_epoch
+  int64_t max_epoch = 0;  // 0 unless the solver sets it
   double loss = 0;
   double smoothed_loss = 0;  // over average_loss iterations
   double rate = 0;           // the learning rate of this update

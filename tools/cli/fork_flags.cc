@@ -34,36 +34,10 @@ constexpr std::array<const char*, 19> kCaffeFlags = {
     "shuffle", "backend",      "check_size",    "sigint_effect", "sighup_effect",
     "encoded", "resize_width", "resize_height", "encode_type"};
 
-struct OtherName {
-  const char* name;
-  const char* flag;  // that a command must have
-  const char* meant;
-};
-
-constexpr OtherName kOtherNames[] = {
-    {"batch_size", "batch", "--batch"},
-    {"config", "solver", "--solver"},
-    {"device", "gpu", "--gpu"},
-    {"devices", "gpu", "--gpu"},
-    {"epochs", "set", "--set max_epoch=..."},
-    {"iters", "set", "--set max_iter=..."},
-    {"learning_rate", "set", "--set base_lr=..."},
-    {"lr", "set", "--set base_lr=..."},
-    {"optimizer", "set", "--set type=..."},
-};
-
 }  // namespace
 
 bool IsCaffeFlag(const std::string& name) {
   return std::find(kCaffeFlags.begin(), kCaffeFlags.end(), name) != kCaffeFlags.end();
-}
-
-std::string FlagMeantBy(const std::string& name, const std::vector<std::string>& flags) {
-  for (const OtherName& other : kOtherNames) {
-    if (name != other.name) continue;
-    if (std::find(flags.begin(), flags.end(), other.flag) != flags.end()) return other.meant;
-  }
-  return "";
 }
 
 const ForkFlag* FindForkFlag(const std::string& name) {

@@ -1,4 +1,4 @@
-// Flags of Caffe's programs and of its forks, and names that other programs give to flags.
+// Flags of Caffe's programs and of its forks.
 //
 // Doppio accepts the flags that only forks have, so that scripts for those forks run, and warns
 // that they have no effect. The warning names the equivalent in Doppio.
@@ -6,7 +6,6 @@
 #define DOPPIO_TOOLS_CLI_FORK_FLAGS_H_
 
 #include <string>
-#include <vector>
 
 namespace doppio {
 
@@ -23,10 +22,6 @@ const ForkFlag* FindForkFlag(const std::string& name);
 // Returns true for the flags of BVLC Caffe's programs, which its scripts give to any of its
 // commands.
 bool IsCaffeFlag(const std::string& name);
-
-// Returns the flag that users of other programs mean by a name, such as "--set base_lr=..." by
-// "lr", if `flags` has it; else "".
-std::string FlagMeantBy(const std::string& name, const std::vector<std::string>& flags);
 
 // Returns true if `value` is one of Intel Caffe's values of --engine: MKLDNN, MKLDNN:CPU, MKL2017
 // (the fastest kernels) or CAFFE (the plain kernels).

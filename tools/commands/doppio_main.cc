@@ -47,6 +47,7 @@ std::string ExecutablePath() {
 ExitCode Run(const std::vector<std::string>& arguments, const std::string& own_path, bool* began) {
   CommandLine line = ParseCommandLine(arguments);
   KeepLogFlags();  // keeps glog from writing log files to /tmp, whatever flags old scripts set
+  if (line.quiet) ShowOnlyWarnings();
   if (line.version) {
     PrintVersion(std::cout);
     return ExitCode::kDone;
