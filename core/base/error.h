@@ -149,7 +149,8 @@ class ErrorCollector {
 };
 
 // Returns "context: message". If the message begins with "cannot read 'PATH'" and the context names
-// 'PATH', the message says "it" instead: "image 'a.png' (list.txt:3): cannot read it: No such file".
+// 'PATH', the message says "it" instead: "image 'a.png' (list.txt:3): cannot read it: No such
+// file".
 std::string InContext(const std::string& context, const std::string& message);
 
 // Throws `error` again with `context`, e.g. "layer 'conv1' (net.prototxt:12:3), forward", in front

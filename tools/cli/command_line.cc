@@ -361,8 +361,9 @@ class Parser {
         const bool model = net || !Contains(names, "solver");
         meant = StrCat("; did you mean --", model ? "model" : names[0], "=", first, "?");
       } else {
-        meant = StrCat(", which is a net; '", line_.command_name, "' needs a solver, a file with the "
-                       "line net: \"", first, "\" and fields such as base_lr (docs/solvers.md)");
+        meant = StrCat(", which is a net; '", line_.command_name,
+                       "' needs a solver: a file with net: \"", first,
+                       "\" and fields such as base_lr (docs/solvers.md)");
       }
     }
     throw UsageError("'" + line_.command_name + "' takes no arguments, got '" + first + "'" +

@@ -25,7 +25,7 @@ struct CommandLine {
   std::vector<std::string> files;  // the arguments that are not flags
   Flags flags;                     // a flag that is not given has its default
   bool help = false, version = false;
-  bool quiet = false;  // the log shows only warnings and errors
+  bool quiet = false;                 // the log shows only warnings and errors
   std::vector<std::string> given;     // names of the given flags, in order
   std::vector<std::string> warnings;  // messages about flags without effect on this command
 

@@ -96,7 +96,7 @@ constexpr FlagEntry kFlags[] = {
   {#name,                                                                               \
    help,                                                                                \
    KindOfValue<type>(),                                                                 \
-   std::is_same_v<type, bool> || std::is_same_v<type, ResultFile>,                                                          \
+   std::is_same_v<type, bool> || std::is_same_v<type, ResultFile>,                      \
    [](const std::string& text, Flags* flags) { return ReadValue(text, &flags->name); }, \
    [](const Flags& flags) { return ValueText(flags.name); }},
 #include "tools/cli/flag_table.inc"

@@ -1,6 +1,5 @@
 #include "tools/cli/other_names.h"
 
-
 #include "tools/cli/word_list.h"
 
 namespace doppio {
@@ -100,7 +99,8 @@ std::string CommandMeantBy(const std::string& word) {
 
 std::string FlagMeantBy(const std::string& name, const std::vector<std::string>& flags) {
   for (const OtherFlag& other : kOtherFlags) {
-    if (Contains(Words(other.names), Lower(name)) && Contains(flags, other.flag)) return other.meant;
+    if (Contains(Words(other.names), Lower(name)) && Contains(flags, other.flag))
+      return other.meant;
   }
   return "";
 }

@@ -57,8 +57,8 @@ std::optional<NetAndImages> NetAndImagesOf(const CommandLine& line) {
     return line.Given("weights") ? std::optional(NetAndImages{flags.model, flags.weights, files})
                                  : std::nullopt;
   if (files.size() < 2 || !IsTrainingFolder(files[0])) return std::nullopt;
-  NetAndImages found{PathIn(files[0], "deploy.prototxt"), flags.weights,
-                     {files.begin() + 1, files.end()}};
+  NetAndImages found{
+      PathIn(files[0], "deploy.prototxt"), flags.weights, {files.begin() + 1, files.end()}};
   CheckExists(found.model);
   if (line.Given("weights")) return found;
   const TrainedWeights trained = TrainedWeightsIn(files[0]);

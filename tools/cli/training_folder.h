@@ -33,7 +33,8 @@ struct NetAndImages {
 };
 // Returns the net and images of a command line with --model, --weights and images, or with a
 // training folder and images. The folder stands for its deploy.prototxt and, without --weights, for
-// TrainedWeightsIn, which is logged. Returns nothing if the line has neither form. Throws FileError.
+// TrainedWeightsIn, which is logged. Returns nothing if the line has neither form. Throws
+// FileError.
 std::optional<NetAndImages> NetAndImagesOf(const CommandLine& line);
 
 }  // namespace doppio

@@ -345,7 +345,8 @@ DOPPIO_REGISTER(
     Commands, "classify",
     {"classifies images with a trained net",
      Words("model weights like labels rgb channel_swap mean scale resize center_crop top "
-           "unsure_below sort_into sort_by blob batch gpu precision workspace_mb deterministic cuda_graph level stage set "
+           "unsure_below sort_into sort_by blob batch gpu precision workspace_mb deterministic "
+           "cuda_graph level stage set "
            "unset threads data_threads max_pixels engine json jsonl csv"),
      {},
      "[TRAINED] IMAGE|FOLDER... (or as in Caffe: NET WEIGHTS MEAN LABELS IMAGE)",

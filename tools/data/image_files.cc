@@ -110,8 +110,7 @@ void ImageFiles::Open(const std::string& folder) {
       first_foreign_ = path;
     }
   }
-  if (failed)
-    mistakes_->Add(FileError("cannot read folder '", folder, "': ", failed.message()));
+  if (failed) mistakes_->Add(FileError("cannot read folder '", folder, "': ", failed.message()));
   std::sort(level.files.rbegin(), level.files.rend());
   std::sort(level.folders.rbegin(), level.folders.rend());
   levels_.push_back(std::move(level));

@@ -12,7 +12,8 @@ namespace doppio {
 namespace {
 
 void PrintDryRun(const Flags& flags, Trainer* trainer, int ranks, int64_t free) {
-  for (const std::string& line : DescribeTraining(trainer, ranks, free)) std::cout << line << '\n';
+  for (const std::string& line : DescribeTraining(trainer, ranks, free, true))
+    std::cout << line << '\n';
   const std::string old_files = OldFilesText(OldFiles(*trainer, flags.trace, flags.no_overwrite));
   if (!old_files.empty()) std::cout << old_files << '\n';
   for (const std::string& line : PlacementLines(trainer->train_net(), flags.log_placement))
