@@ -1,9 +1,11 @@
 #include "data/pipeline/sample_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/error.h"
+#include "data/record/whole_label.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -97,6 +99,26 @@ bool SampleReader::Usable(int64_t index) {
     bad_.Skip(index, source_->Name(index), e);
     return false;
   }
+}
+
+ClassLists SampleReader::RecordsByClass() {
+  std::map<int, std::vector<int64_t>> classes;
+  for (int64_t index = 0; index < source_->size(); ++index) {
+    try {
+      const std::vector<float> labels = source_->LabelsOf(index);
+      const std::optional<int> label = WholeLabel(labels);
+      const std::string wanted =
+          ", but balance: true needs one whole number, the class; remove balance";
+      if (labels.size() != 1) throw FileError("it has ", labels.size(), " labels", wanted);
+      if (!label) throw FileError("its label is ", labels[0], wanted);
+      classes[*label].push_back(index);
+    } catch (const Error& e) {
+      bad_.Skip(index, source_->Name(index), e);
+    }
+  }
+  ClassLists lists;
+  for (auto& [label, records] : classes) lists.push_back(std::move(records));
+  return lists;
 }
 
 DecodeOptions SampleReader::DecodeOf(const Record& record) const {

@@ -61,6 +61,12 @@ PipelineOptions OptionsFrom(const LayerSpec& spec, const std::string& name, cons
   PipelineOptions options;
   options.batch = static_cast<int>(param.batch_size());
   options.shuffle = param.shuffle();
+  options.balance = param.balance();
+  spec.RefuseIf(param.balance() && spec.phase() == TEST, name + ".balance",
+                "balance is for training: a test sees each sample once; remove it here, or limit "
+                "the layer to training by include { phase: TRAIN }");
+  spec.RefuseIf(param.balance() && (IsVideo(spec) || IsAnnotated(spec)), name + ".balance",
+                "samples of ", spec.type(), " have no class; remove balance");
   options.rand_skip = param.rand_skip();
   options.threads = DataThreadsOf(spec, name, param);
   return options;

@@ -37,6 +37,8 @@ void CheckRoiFields(const LayerSpec& spec) {
                 "short_side must be from 1 to 65535");
   spec.RefuseIf(param.max_side() < 1 || param.max_side() > 65535, "roi_data_param.max_side",
                 "max_side must be from 1 to 65535");
+  spec.RefuseIf(spec.param.data_param().balance(), "data_param.balance",
+                "samples of RoiData have no class; remove balance");
   TransformationParameter others = spec.param.transform_param();
   const int means = others.mean_value_size();
   spec.RefuseIf(means > 1 && means != 3, "transform_param.mean_value", "mean_value is given ",
