@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "data/record/whole_label.h"
 #include "data/source/class_names.h"
-#include "data/source/whole_label.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/text_table.h"
 #include "tools/data/databases.h"

@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "data/decode/encode.h"
-#include "data/source/whole_label.h"
+#include "data/record/whole_label.h"
 
 namespace doppio {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "data/decode/decode.h"
 #include "data/pipeline/remarks.h"
-#include "data/source/whole_label.h"
+#include "data/record/whole_label.h"
 #include "tools/data/count_progress.h"
 #include "tools/data/in_order.h"
 
@@ -21,6 +21,8 @@ void AddStats(const ImageStats& more, ImageStats* all) {
   all->records += more.records;
   all->encoded += more.encoded;
   all->bytes += more.bytes;
+  all->narrowed += more.narrowed;
+  all->brightest_narrowed = std::max(all->brightest_narrowed, more.brightest_narrowed);
   for (const auto& [text, size] : more.sizes) {
     SizeCount& to = all->sizes[text];
     to.shape = size.shape;
@@ -90,6 +92,11 @@ void AddRecord(Record* read, ImageStats* stats) {
     AddChannels(pixels.bytes, pixels, &sums);
   } else {
     AddChannels(pixels.floats, pixels, &sums);
+  }
+  if (encoded && image.narrowed) {
+    ++stats->narrowed;
+    const uint8_t brightest = *std::max_element(image.bytes.begin(), image.bytes.end());
+    stats->brightest_narrowed = std::max(stats->brightest_narrowed, brightest);
   }
   ++stats->records;
   stats->encoded += encoded;

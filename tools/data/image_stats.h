@@ -47,6 +47,10 @@ struct ImageStats {
   std::map<int, std::vector<ChannelSums>> sums;  // keyed by the number of channels
   // Number of records by their number of labels.
   std::map<size_t, int64_t> label_counts;
+  // Number of images whose values have more than 8 bits, and the largest value that is left of
+  // them.
+  int64_t narrowed = 0;
+  uint8_t brightest_narrowed = 0;
   uint32_t checksum = 0;  // CRC-32C over the checksums of chunks of records, in order
   std::vector<DamagedRecord> damaged;
 
