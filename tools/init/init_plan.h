@@ -21,13 +21,35 @@ struct ImageFacts {
   std::vector<double> means;    // mean per channel
 };
 
+// How training images are changed at random.
+enum class Augmentation {
+  kUsual,   // kLight for colour images, nothing for gray ones: they may be letters
+  kNone,    // nothing, not even the place of the cut
+  kLight,   // mirrored, and moved by a few pixels
+  kStrong,  // also turned a little, other parts and colours, and a covered square
+};
+
+// How classes of different sizes are trained.
+enum class Balance {
+  kNone,
+  kSampling,  // every class comes equally often
+  kWeights,   // the loss weighs the classes
+};
+
 // Settings that the user may fix; 0 and "" mean that MakePlan() chooses.
 struct InitWishes {
   std::string net;
   int size = 0;  // side of the net's input, in pixels
   int epochs = 0;
   int batch = 0;
+  Augmentation augmentation = Augmentation::kUsual;
+  bool any_way_up = false;  // images have no top: also flipped, and turned by 90 degrees
+  Balance balance = Balance::kNone;
 };
+
+// Sets the wishes of --augment and --balance. Throws UsageError.
+void SetAugmentation(const std::string& words, InitWishes* wishes);
+void SetBalance(const std::string& word, InitWishes* wishes);
 
 struct InitPlan {
   ZooNet net;
@@ -36,6 +58,10 @@ struct InitPlan {
   ImageShape input;                         // shape of the net's input
   int resize_height = 0, resize_width = 0;  // size to resize images to; 0: they keep their size
   bool crop = false;                        // crop the input from the resized image
+  bool scaled_decode = false;               // decode large JPEGs at a smaller size
+  Augmentation augmentation = Augmentation::kUsual;
+  bool any_way_up = false;
+  Balance balance = Balance::kNone;
   int batch = 0, test_batch = 0;
   double base_lr = 0;
   // The number of epochs in all, between tests, and between snapshots.
@@ -48,6 +74,9 @@ struct InitPlan {
 // Throws FileError unless all images have 1 or 3 channels. If `can_be_gray`, colour images whose
 // channels are all equal count as gray.
 ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray);
+
+// Returns why a net suits the images: "small colour images, 32x32".
+std::string WhyNet(const ImageFacts& facts);
 
 // Makes a plan. Throws UsageError for an unknown net.
 InitPlan MakePlan(const ImageFacts& facts, const InitWishes& wishes);

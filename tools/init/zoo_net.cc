@@ -149,6 +149,17 @@ void SetClasses(int classes, const std::string& suffix, ZooNet* net) {
                     net->layers.end());
 }
 
+void SetLossParam(const std::string& text, ZooNet* net) {
+  for (ZooLayer& layer : net->layers) {
+    if (!IsLoss(layer)) continue;
+    Replace(" *loss_param \\{[^}]*\\}\n?", "", &layer.text);
+    const bool one_line = layer.text.find('\n') + 1 == layer.text.size();
+    const std::string field = "loss_param { " + text + " }";
+    layer.text.erase(layer.text.rfind('}'));
+    layer.text += one_line ? field + " }\n" : "  " + field + "\n}\n";
+  }
+}
+
 std::string TrainText(const ZooNet& net, const std::string& head, const std::string& data_layers) {
   std::string text = head + "name: \"" + net.title + "\"\n\n" + data_layers;
   for (const ZooLayer& layer : net.layers) text += LayerText(layer);

@@ -36,6 +36,9 @@ ZooNet ReadZooNet(const std::string& name);
 // so that published weights fit all other layers. Removes top-k accuracies with k >= `classes`.
 void SetClasses(int classes, const std::string& suffix, ZooNet* net);
 
+// Sets loss_param of each loss of the net to the fields in `text`, such as "class_counts: [3, 4]".
+void SetLossParam(const std::string& text, ZooNet* net);
+
 // Returns the net for training. `head` is a comment, and `data_layers` is the text of layers that
 // make the blobs "data" and "label".
 std::string TrainText(const ZooNet& net, const std::string& head, const std::string& data_layers);

@@ -163,7 +163,7 @@ class FilesTest(InitCase):
         for name, color in (("a", (9, 99, 9)), ("b", (99, 9, 9))):
             for i in range(5):
                 self.write("photos/%s/%d.png" % (name, i), png(plain(color, random.Random(i), 200 + i, 240)))
-        out = self.init("photos")
+        out = self.init("photos", "--minutes=1000")
         self.assertEqual(("resnet18", [3, 224, 224]), (out["net"], out["input"]))
         train = self.layer("photos_doppio", "TRAIN")
         for field in ("new_height: 256", "new_width: 256", "crop_size: 224", "mirror: true"):
@@ -301,7 +301,8 @@ class BadDataTest(InitCase):
         self.assertEqual(2, len(out["left_out"]))
         self.assertEqual(out["left_out"], self.lines("shapes_doppio/left_out.txt"))
         self.assertRegex(out["left_out"][1], r"shapes/vertical/000\.png: ")
-        self.assertIn("left out  2 that cannot be read, listed in more/left_out.txt\n",
+        self.assertIn("left out  2 that cannot be read (1 damaged PNG image, 1 file without an image), listed in "
+                      "more/left_out.txt\n",
                       self.succeed("init", "shapes", "more"))
 
     def test_lists_images_in_other_formats(self):
@@ -315,6 +316,34 @@ class BadDataTest(InitCase):
         self.assertEqual(2, len(out["left_out"]))
         self.assertRegex(out["left_out"][0], r"scan\.TIF: .*TIFF")
         self.assertRegex(out["left_out"][1], r"web\.webp: .*WebP")
+        self.write("shapes/vertical/lossless.webp", b"RIFF\0\0\0\0WEBPVP8L" + bytes(40))
+        self.write("shapes/vertical/none.jpg", b"")
+        self.assertIn("(2 WebP images, 1 TIFF image, 1 empty file)", self.succeed("init", "shapes", "again"))
+
+    def test_names_what_is_there_in_place_of_images(self):
+        self.bars("shapes", 6)
+        for name in os.listdir(self.path("shapes/vertical")):
+            os.remove(self.path("shapes/vertical/" + name))
+        self.assertIn("shapes/vertical' of a class has no image files, but no files\n", self.fail_with(4, "init", "shapes"))
+        self.write("shapes/vertical/한글 note.txt", "x")
+        self.write("shapes/vertical/b.txt", "x")
+        self.assertIn("of a class has no image files, but 2 files with other names, such as 'vertical/b.txt'",
+                      self.fail_with(4, "init", "shapes"))
+        for i in range(3):
+            self.write("shapes/vertical/%d.webp" % i, b"RIFF\0\0\0\0WEBPVP8 " + bytes(40))
+        self.assertIn("class 'vertical' has no image that can be read, but 3 WebP images; the first: ",
+                      self.fail_with(4, "init", "shapes"))
+
+    def test_tells_of_16_bits(self):
+        """A microscope's images have 12 bits, 0 to 4095, of which the upper four remain."""
+        draws = random.Random(1)
+        for name in "ab":
+            for i in range(5):
+                pixels = b"".join(struct.pack(">H", draws.randrange(3000, 4096)) for _ in range(900))
+                self.write("scope/%s/%d.pgm" % (name, i), b"P5 30 30 65535\n" + pixels)
+        [note] = [note for note in self.init("scope")["notes"] if "more than 8 bits" in note]
+        self.assertIn("10 of 10 images of '%s'" % self.path("scope"), note)
+        self.assertIn("the brightest is 15 of 255; stretch their values to the full range", note)
 
     def test_a_class_without_whole_images(self):
         self.bars("shapes", 2)
@@ -391,6 +420,178 @@ class BadDataTest(InitCase):
         self.assertIn("'shapes/made' would be among the images", self.fail_with(2, "init", "shapes", "shapes/made"))
         self.assertIn("--val needs a share between 0 and 1; got 1", self.fail_with(2, "init", "shapes", "x", "--val=1"))
         self.assertIn("--epochs needs 0 to", self.fail_with(2, "init", "shapes", "x", "--epochs=-1"))
+
+
+class TimeTest(InitCase):
+    def photos(self, count=3):
+        for name, color in (("a", (9, 99, 9)), ("b", (99, 9, 9))):
+            for i in range(count):
+                self.write("photos/%s/%d.png" % (name, i), png(plain(color, random.Random(i), 70, 80)))
+
+    def test_says_how_long_the_training_takes(self):
+        self.bars("shapes", 10)
+        out = self.init("shapes", "--epochs=3")
+        self.assertGreaterEqual(out["seconds"], 0)
+        self.assertGreaterEqual(out["threads"], 1)
+        self.assertEqual("", out["faster"])
+        self.assertRegex(self.succeed("init", "shapes", "more"), r"(?m)^time      about \d+ (s|min) on \d+ threads?, by some ")
+        self.assertIn("* time: about ", self.read("more/README.md").decode())
+
+    def test_names_flags_that_shorten_it(self):
+        self.photos()
+        out = self.init("photos", "--epochs=100000")
+        self.assertEqual(100000, out["epochs"])
+        self.assertGreater(out["seconds"], 600)
+        match = re.fullmatch(r"(--net=\w+) (--size=\d+) (--epochs=\d+) takes about .*", out["faster"])
+        faster = self.init("photos", "faster", *match.groups())
+        self.assertLess(faster["seconds"], out["seconds"] / 2)
+
+    def test_makes_a_lighter_plan(self):
+        self.photos(150)
+        out = json.loads(self.succeed("init", "photos", "--minutes=1", "--json", OMP_NUM_THREADS="1"))
+        self.assertEqual(("resnet20", 1), (out["net"], out["threads"]))
+        self.assertIn("resnet18 for 3x112x112 would take", self.read("photos_doppio/README.md").decode())
+        self.check("photos_doppio")
+
+    def test_decodes_large_photos_at_a_smaller_size(self):
+        self.photos()
+        self.init("photos", "--net=resnet20", "--size=32")
+        for phase in "TRAIN", "TEST":
+            self.assertIn("scaled_decode: true", self.layer("photos_doppio", phase))
+        self.init("photos", "near", "--net=resnet20", "--size=64")
+        self.assertNotIn("scaled_decode", self.layer("near", "TRAIN"))
+
+    def test_explains_mistakes(self):
+        self.photos()
+        for flag, message in (("--minutes=-1", "--minutes needs 0 to"),
+                              ("--augment=much", "--augment needs none, light or strong, and may add turns"),
+                              ("--augment=light,strong", "got 'light,strong'"),
+                              ("--augment=none,turns", "none and turns exclude each other"),
+                              ("--balance=both", "--balance")):
+            self.assertIn(message, self.fail_with(2, "init", "photos", flag))
+        self.assertFalse(os.path.exists(self.path("photos_doppio")))
+
+
+class AugmentTest(InitCase):
+    def photos(self, height=36, width=36):
+        for name, color in (("가 나", (9, 99, 9)), ("b c", (99, 9, 9))):
+            for i in range(6):
+                self.write("photos/%s/%d.png" % (name, i), png(plain(color, random.Random(i), height, width)))
+
+    def test_writes_the_changes(self):
+        self.photos()
+        strong = ("rotation_param", "distort_param", "cutout_param")
+        light = ("mirror: true", "pad: 4")
+        turns = ("flip: true", "quarter_turns: true")
+        wanted = {"": light, "none": (), "light": light, "strong": light + strong, "turns": light + turns,
+                  "strong,turns": light + strong + turns}
+        for augment, fields in wanted.items():
+            folder = "of_" + augment.replace(",", "_")
+            self.init("photos", folder, "--epochs=1", *(["--augment=" + augment] if augment else []))
+            train, test = self.layer(folder, "TRAIN"), self.layer(folder, "TEST")
+            for field in light + strong + turns:
+                self.assertEqual(field in fields, field in train, (augment, field))
+                self.assertNotIn(field, test)
+            self.check(folder)
+            self.succeed("train", folder)
+
+    def test_photos_are_cut_by_area(self):
+        self.photos(140, 150)
+        self.init("photos", "strong", "--net=resnet18", "--size=56", "--augment=strong", "--epochs=1")
+        self.assertIn("random_aspect_ratio_param", self.layer("strong", "TRAIN"))
+        self.init("photos", "none", "--net=resnet18", "--size=56", "--augment=none", "--epochs=1")
+        for phase in "TRAIN", "TEST":
+            self.assertNotIn("crop_size", self.layer("none", phase))
+            self.assertIn("new_height: 56", self.layer("none", phase))
+        for folder in "strong", "none":
+            self.succeed("train", folder)
+
+    def test_wide_images_turn_by_halves(self):
+        self.photos(32, 40)
+        self.init("photos", "--augment=turns")
+        train = self.layer("photos_doppio", "TRAIN")
+        self.assertIn("flip: true", train)
+        self.assertNotIn("quarter_turns", train)
+        error = self.fail_with(3, "train", "photos_doppio", "--set", "net.layer[data].transform_param.quarter_turns=true")
+        self.assertIn("quarter_turns needs square samples, but they are 32x40", error)
+
+    def test_gray_images_change_on_request(self):
+        self.bars("shapes", 6)
+        self.init("shapes", "--augment=strong,turns")
+        for field in "mirror: true", "quarter_turns: true", "shift_param", "rotation_param":
+            self.assertIn(field, self.layer("shapes_doppio", "TRAIN"))
+        self.assertNotIn("distort_param", self.layer("shapes_doppio", "TRAIN"))
+        self.succeed("train", "shapes_doppio", "--set", "max_epoch=1")
+
+    def test_preview_shows_what_the_net_gets(self):
+        self.photos()
+        self.init("photos", "made", "--augment=none", "--batch=5")
+        self.succeed("data", "preview", "made", "plain.html", "--augmented", "--count=7")
+        plain_page = self.read("plain.html").decode()
+        figures = re.findall(r"<figcaption>(\d [^<]*)<small>(\d\.png)</small>", plain_page)
+        self.assertEqual(7, len(figures))
+        self.assertLessEqual({name for name, _ in figures}, {"0 b c", "1 가 나"})
+        out = self.succeed("data", "preview", "made/train_val.prototxt", "turned.html", "--augmented", "--count=7",
+                           "--set", "layer[data].transform_param.flip=true")
+        self.assertEqual("turned.html written, 7 images\n", out)
+        turned = self.read("turned.html").decode()
+        images = [re.findall(r'src="data:image/png;base64,([^"]+)"', page) for page in (plain_page, turned)]
+        self.assertEqual([7, 7], [len(one) for one in images])
+        self.assertNotEqual(*images)
+        again = self.succeed("data", "preview", "made/solver.prototxt", "again.html", "--augmented", "--count=7", "--json")
+        self.assertEqual({"file": "again.html", "images": 7}, json.loads(again))
+        self.assertEqual(images[0], re.findall(r'base64,([^"]+)"', self.read("again.html").decode()))
+        self.assertIn("--augmented shows what a net gets", self.fail_with(2, "data", "preview", "photos", "--augmented"))
+        self.assertIn("reads no images", self.fail_with(3, "data", "preview", "made/deploy.prototxt", "--augmented"))
+
+
+class BalanceTest(InitCase):
+    def setUp(self):
+        super().setUp()
+        self.bars("bars", 40, classes=("horizontal",))
+        self.bars("bars", 5, classes=("vertical",))
+
+    def test_names_the_rare_class(self):
+        notes = self.init("bars")["notes"]
+        self.assertIn("'vertical' has 4 of 36 images for training: --balance=sampling shows every class equally often, "
+                      "--balance=weights weighs the loss", notes)
+        self.bars("even", 20)
+        self.assertNotIn("--balance", " ".join(self.init("even")["notes"]))
+
+    def test_both_remedies_train(self):
+        for balance in "sampling", "weights":
+            out = self.init("bars", balance, "--balance=" + balance, "--epochs=20")
+            self.assertNotIn("--balance", " ".join(out["notes"]))
+            self.assertEqual(balance == "sampling", "balance: true" in self.layer(balance, "TRAIN"))
+            self.assertNotIn("balance", self.layer(balance, "TEST"))
+            net = self.read(balance + "/train_val.prototxt").decode()
+            self.assertEqual(balance == "weights", "loss_param { class_counts: [32, 4] }" in net)
+            self.check(balance)
+            self.assertGreater(self.accuracy(balance), 0.8)
+            [weights] = [name for name in os.listdir(self.path(balance)) if name.endswith("_iter_%d.caffemodel" % out["iterations"])]
+            self.succeed("test", "--model=%s/train_val.prototxt" % balance, "--weights=%s/%s" % (balance, weights))
+            self.write("new.png", png(drawn("vertical", random.Random(99))))
+            self.assertEqual("vertical", self.top_class(balance, "new.png"))
+
+    def test_every_loss_is_weighted(self):
+        self.bars("large", 40, classes=("horizontal",))
+        self.bars("large", 5, classes=("vertical",))
+        for net, losses in ("googlenet", 3), ("inception_v3", 2):
+            self.init("large", net, "--net=" + net, "--balance=weights", "--epochs=1")
+            self.assertEqual(losses, self.read(net + "/train_val.prototxt").decode().count("class_counts: [32, 4]"))
+            self.check(net)
+
+    def test_databases_are_balanced_too(self):
+        for part, seed in ("train", 1), ("val", 2):
+            self.bars("set/" + part, 40 if part == "train" else 5, seed, classes=("horizontal",))
+            self.bars("set/" + part, 5, seed, classes=("vertical",))
+            self.succeed("data", "convert", "set/" + part, part + "_lmdb", "--gray")
+        self.init("train_lmdb", "made", "--balance=sampling", "--epochs=2")
+        self.succeed("train", "made")
+        error = self.fail_with(3, "test", "--model=made/train_val.prototxt", "--set",
+                               "layer[data].data_param.balance=true", "--weights=" + self.path("made") + "/" + next(
+                                   name for name in os.listdir(self.path("made")) if name.endswith(".caffemodel")))
+        self.assertIn("balance is for training", error)
 
 
 class FolderForSolverTest(InitCase):
