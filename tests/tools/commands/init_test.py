@@ -532,7 +532,7 @@ class AugmentTest(InitCase):
         self.assertEqual(7, len(figures))
         self.assertLessEqual({name for name, _ in figures}, {"0 b c", "1 가 나"})
         out = self.succeed("data", "preview", "made/train_val.prototxt", "turned.html", "--augmented", "--count=7",
-                           "--set", "layer[data].transform_param.flip=true")
+                           "--set", "net.layer[data].transform_param.flip=true")
         self.assertEqual("turned.html written, 7 images\n", out)
         turned = self.read("turned.html").decode()
         images = [re.findall(r'src="data:image/png;base64,([^"]+)"', page) for page in (plain_page, turned)]
@@ -589,7 +589,7 @@ class BalanceTest(InitCase):
         self.init("train_lmdb", "made", "--balance=sampling", "--epochs=2")
         self.succeed("train", "made")
         error = self.fail_with(3, "test", "--model=made/train_val.prototxt", "--set",
-                               "layer[data].data_param.balance=true", "--weights=" + self.path("made") + "/" + next(
+                               "net.layer[data].data_param.balance=true", "--weights=" + self.path("made") + "/" + next(
                                    name for name in os.listdir(self.path("made")) if name.endswith(".caffemodel")))
         self.assertIn("balance is for training", error)
 

@@ -8,6 +8,8 @@
 #include "core/net/contract/sample_source.h"
 #include "core/net/run/net.h"
 #include "data/augment/mean_file.h"
+#include "data/pipeline/pipeline_options.h"
+#include "layers/source/label_form.h"
 #include "proto/data.pb.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/text_table.h"
@@ -84,10 +86,9 @@ class Pictures {
   std::vector<float> means_;
 };
 
-// Adds the objects of image `index` of a batch from the label blob of a layer of type `type`.
-void AddObjects(const std::string& type, const Tensor& labels, int64_t index,
+// Adds the objects of image `index` of a batch from a label blob of this form.
+void AddObjects(LabelForm form, const Tensor& labels, int64_t index,
                 std::vector<ObjectBox>* objects) {
-  constexpr int64_t kRow = 8, kCenteredRow = 5;
   const auto* row = labels.data<float>();
   const float* const end = row + labels.count();
   const auto add = [objects](float label, const Box& box) {
@@ -96,15 +97,16 @@ void AddObjects(const std::string& type, const Tensor& labels, int64_t index,
     object.box = box;
     objects->push_back(object);
   };
-  if (type == "AnnotatedData") {
-    for (; row < end; row += kRow) {
+  if (form == LabelForm::kObjects) {
+    for (; row < end; row += kBoxLabels) {
       if (row[0] == static_cast<float>(index)) add(row[1], {row[3], row[4], row[5], row[6]});
     }
     return;
   }
   const int64_t values = labels.count() / labels.shape[0];
   row += index * values;
-  for (int64_t i = 0; i + kCenteredRow <= values; i += kCenteredRow, row += kCenteredRow) {
+  for (int64_t i = 0; i + kCenteredBoxLabels <= values;
+       i += kCenteredBoxLabels, row += kCenteredBoxLabels) {
     const float across = row[3] / 2, down = row[4] / 2;
     if (across > 0) add(row[0], {row[1] - across, row[2] - down, row[1] + across, row[2] + down});
   }
@@ -113,9 +115,8 @@ void AddObjects(const std::string& type, const Tensor& labels, int64_t index,
 // Sets the label or the objects of image `index`. Labels of pixels are not shown.
 void SetLabels(const std::string& type, const Tensor& labels, int64_t images, int64_t index,
                const std::vector<std::string>& classes, PreviewFigure* figure) {
-  if (type == "AnnotatedData" || type == "BoxData") {
-    return AddObjects(type, labels, index, &figure->objects);
-  }
+  const LabelForm form = LabelFormOf(type);
+  if (form != LabelForm::kNumbers) return AddObjects(form, labels, index, &figure->objects);
   constexpr int64_t kMostLabels = 16;
   const int64_t count = labels.count() / images;
   if (labels.shape.dim_or_1(0) != images || count > kMostLabels) return;
