@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "data/augment/transforms.h"
+#include "data/decode/decoding.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -69,6 +70,7 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
 
 void CheckTransforms(const TransformationParameter& parameter) {
   RefuseForeignTransforms(parameter);
+  CheckDecoding(parameter);
   const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
   RefuseIf(rectangular &&
                (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0),

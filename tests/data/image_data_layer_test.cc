@@ -81,9 +81,10 @@ TEST(ImageDataLayer, DoesNotBalanceTests) {
 TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
   const std::string layer = TwoLabels("top: 'd' top: 'l'");
   WriteFile(ScratchPath("a.png"), "no image");
-  EXPECT_THAT(LayerMistake(layer),
-              HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" +
-                        ScratchPath("list.txt") + ":1): it is not a JPEG, PNG, BMP or PNM image"));
+  EXPECT_THAT(
+      LayerMistake(layer),
+      HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" + ScratchPath("list.txt") +
+                ":1): it is not a JPEG, PNG, WebP, TIFF, GIF, BMP or PNM image"));
 }
 
 }  // namespace

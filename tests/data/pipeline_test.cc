@@ -384,8 +384,9 @@ TEST(Pipeline, DecodesRecordsOfADatabase) {
   EXPECT_THAT(NextData(Make(open(), Options(2))), ElementsAre(3, 2, 1, 6, 5, 4));
   EXPECT_EQ(Make(open(), Options(2), "force_gray: true")->reader().data_shape(),
             (ImageShape{1, 1, 1}));
-  EXPECT_EQ(MessageOf([&] { Make(open(), Options(3))->Next(); }),
-            "4: record 'c' of '" + path + "': it is not a JPEG, PNG, BMP or PNM image");
+  EXPECT_EQ(
+      MessageOf([&] { Make(open(), Options(3))->Next(); }),
+      "4: record 'c' of '" + path + "': it is not a JPEG, PNG, WebP, TIFF, GIF, BMP or PNM image");
   EXPECT_THAT(MessageOf([&] { Make(open(), Options(1), "crop_size: 2"); }),
               HasSubstr("record 'a' of '" + path + "': the crop 2x2 is larger than the image 1x1"));
 }

@@ -10,8 +10,8 @@ import unittest
 import tool_case
 
 ROOT = os.getcwd()
-LIBRARIES = {"glog", "gflags", "HDF5", "LevelDB", "libjpeg-turbo", "libpng", "LMDB", "nlohmann-json", "oneDNN", "OpenBLAS",
-             "OpenCV", "protobuf", "zlib"}
+LIBRARIES = {"giflib", "glog", "gflags", "HDF5", "LevelDB", "libjpeg-turbo", "libpng", "libtiff", "libwebp", "LMDB",
+             "nlohmann-json", "oneDNN", "OpenBLAS", "OpenCV", "protobuf", "zlib"}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
