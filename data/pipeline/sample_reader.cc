@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "data/decode/exif.h"
 #include "data/record/whole_label.h"
 #include "proto/data.pb.h"
 
@@ -164,15 +165,19 @@ void SampleReader::CheckLabels(const Record& record) const {
 }
 
 // Writes the sample without an intermediate image if the record is a JPEG with one or three
-// components, as most photographs are. Returns its shape, or nullopt for all other records.
+// components that need not be turned, as most photographs are. Returns its shape, or nullopt for
+// all other records.
 std::optional<ImageShape> SampleReader::ReadFromJpeg(int64_t sample, Scratch* scratch,
                                                      CutPixels* to) const {
   const Record& record = scratch->record;
   if (record.encoded == nullptr) return std::nullopt;
   if (FormatOf(record.encoded, record.encoded_bytes) != ImageFormat::kJpeg) return std::nullopt;
+  const DecodeOptions decode = DecodeOf(record);
+  if (decode.upright && OrientationOf(record.encoded, record.encoded_bytes) != kUpright) {
+    return std::nullopt;
+  }
   JpegReader reader(record.encoded, record.encoded_bytes);
   if (reader.components() != 1 && reader.components() != 3) return std::nullopt;
-  const DecodeOptions decode = DecodeOf(record);
   if (decode.scaled) reader.ScaleTo(decode.height, decode.width);
   ImageShape image = {reader.ChannelsFor(decode.color), reader.height(), reader.width()};
   if (decode.height > 0 && decode.width > 0) {

@@ -129,7 +129,7 @@ DOPPIO_REGISTER(
          Because("the layer reads image by image, in its own order", "data_param",
                  {"rand_skip", "prefetch", "shuffle", "threads", "parser_threads", "cache",
                   "precache", "side", "force_encoded_color", "transform_param"}),
-         Because("of transform_param, the layer reads only mean_value and scale", "transform_param",
+         Because("not read by the layer", "transform_param",
                  {"emit_constraint", "ignore_label", "mirror", "crop_size", "mean_file",
                   "force_gray", "crop_h", "crop_w", "flow", "bgr2rgb", "use_gpu_transform",
                   "random_seed", "forward_packing", "display", "num_labels"}),

@@ -100,6 +100,7 @@ class ObjectFinder {
 
   const DetectNet& net() const { return net_; }
   const ClassLabels& labels() const { return labels_; }
+  const Preprocessing& preprocessing() const { return fitter_->record(); }
 
  private:
   // Decides how images are fitted to the net's input and logs the decision.
@@ -155,12 +156,14 @@ std::string LabelOf(const ClassLabels& labels, int label) {
 // Writes the objects of images one after the other.
 class ObjectOutput {
  public:
-  ObjectOutput(const CommandLine& line, const std::string& net, const ClassLabels& labels)
-      : flags_(line.flags), labels_(labels), copies_(line.flags.out) {
+  // `finder` found the objects and must outlive this object.
+  ObjectOutput(const CommandLine& line, const ObjectFinder& finder)
+      : flags_(line.flags), finder_(finder), labels_(finder.labels()), copies_(line.flags.out) {
     if (flags_.csv) {
       csv_.emplace(flags_.csv);
       csv_->out() << "file,class,label,score,xmin,ymin,xmax,ymax\n";
     }
+    const std::string& net = finder.net().graph().spec.name;
     if (flags_.json) json_.emplace(nlohmann::json{{"net", net}}, "images", std::cout);
     if (flags_.out.empty()) return;
     std::error_code failed;
@@ -171,7 +174,7 @@ class ObjectOutput {
   void Take(Detected image) {
     if (!flags_.out.empty()) {
       image.copy = copies_.Of(image.file);
-      WriteWithBoxes(image.file, image.objects, labels_, image.copy);
+      WriteWithBoxes(finder_.preprocessing(), image.file, image.objects, labels_, image.copy);
     }
     if (csv_) WriteCsv(image);
     if (json_) json_->Add(JsonOf(image));
@@ -238,6 +241,7 @@ class ObjectOutput {
   }
 
   const Flags& flags_;
+  const ObjectFinder& finder_;
   const ClassLabels& labels_;
   CopyPaths copies_;
   std::optional<ResultStream> csv_;
@@ -268,7 +272,7 @@ ExitCode RunDetect(const CommandLine& line, bool* began) {
   std::vector<std::string> images = files.Take(kImagesAtOnce);
   if (images.empty()) mistakes.ThrowIfAny();
   ObjectFinder finder(line, job, static_cast<int64_t>(images.size()));
-  ObjectOutput output(line, finder.net().graph().spec.name, finder.labels());
+  ObjectOutput output(line, finder);
   *began = true;
   finder.Run(
       std::move(images), &files, [&](Detected image) { output.Take(std::move(image)); }, &mistakes);

@@ -53,9 +53,10 @@ bool IsJpegName(const std::filesystem::path& name) {
 
 }  // namespace
 
-void WriteWithBoxes(const std::string& image, const std::vector<FoundObject>& objects,
-                    const ClassLabels& labels, const std::string& copy) {
-  Image drawn = DecodeTo(3, ReadFile(image));
+void WriteWithBoxes(const Preprocessing& record, const std::string& image,
+                    const std::vector<FoundObject>& objects, const ClassLabels& labels,
+                    const std::string& copy) {
+  Image drawn = DecodeFor(record, 3, ReadFile(image));
   cv::Mat pixels = MatOf(&drawn);
   const int thick = std::max(1, std::min(drawn.shape.height, drawn.shape.width) / 300);
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {

@@ -11,11 +11,14 @@
 
 namespace doppio {
 
+class Preprocessing;
+
 // Draws the objects' boxes, classes and scores into a copy of the image file `image`, low scores
 // first, and replaces the file `copy` by it: a JPEG if its name ends in .jpg or .jpeg, else a PNG.
-// Throws FileError.
-void WriteWithBoxes(const std::string& image, const std::vector<FoundObject>& objects,
-                    const ClassLabels& labels, const std::string& copy);
+// `record` tells how the image was read when the objects were found. Throws FileError.
+void WriteWithBoxes(const Preprocessing& record, const std::string& image,
+                    const std::vector<FoundObject>& objects, const ClassLabels& labels,
+                    const std::string& copy);
 
 // Names the copies of images in a folder.
 class CopyPaths {

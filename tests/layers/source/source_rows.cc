@@ -184,7 +184,9 @@ LayerRow DetectNetRow() {
                            "shift_param",
                            "flip",
                            "quarter_turns",
-                           "ignore_label"})
+                           "ignore_label",
+                           "exif_rotation",
+                           "sixteen_bit_range"})
     row.left_out[std::string("transform_param.") + name] = "the layer reads the mean alone";
   return row;
 }

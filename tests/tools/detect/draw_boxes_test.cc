@@ -32,7 +32,7 @@ bool IsBlack(const Image& image, int x, int y) {
 TEST(DrawBoxes, DrawsTheSidesOfABoxAndItsLabel) {
   const std::string copy = testing::TempDir() + "drawn.png";
   WriteWithBoxes(BlackFile("black.png"), {{1, 0.9, {20, 30, 60, 50}}}, {{1, "cat"}}, copy);
-  const Image drawn = DecodeTo(3, ReadFile(copy));
+  const Image drawn = DecodeFor({}, 3, ReadFile(copy));
   ASSERT_EQ("3x60x80", drawn.shape.ToString());
   for (const auto& [x, y] : {std::make_pair(20, 40), {60, 40}, {40, 30}, {40, 50}})
     EXPECT_FALSE(IsBlack(drawn, x, y)) << x << ", " << y;
