@@ -20,8 +20,8 @@ std::optional<std::pair<uint64_t, uint64_t>> IdentityOf(const std::string& folde
 }
 
 std::string ForeignText(int64_t count, const std::string& first) {
-  return StrCat(count, " in formats that Doppio does not read, such as '", first,
-                "'; convert them to PNG or JPEG");
+  return StrCat(count, " in formats that Doppio does not read, such as '", first, "', ",
+                UnreadFormatOf(first), "; convert them to PNG or JPEG");
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void ImageFiles::EndGiven() {
   const std::string& path = given_[next_ - 1];
   if (found_ == 0) {
     mistakes_->Add(
-        FileError("folder '", path, "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file",
+        FileError("folder '", path, "' has no image file",
                   foreign_ == 0 ? "" : ", but images: " + ForeignText(foreign_, first_foreign_)));
   } else if (foreign_ > 0) {
     LOG(WARNING) << "of the images in '" << path
@@ -104,9 +104,10 @@ void ImageFiles::Open(const std::string& folder) {
     const fs::file_type type = entry->status(broken).type();
     if (type == fs::file_type::directory) level.folders.push_back(path);
     if (type != fs::file_type::regular && type != fs::file_type::not_found) continue;
-    if (IsImageName(path)) {
+    if (!IsImageFile(path)) continue;
+    if (UnreadFormatOf(path).empty()) {
       level.files.push_back(path);
-    } else if (IsNameOfAnyImage(path) && (foreign_++ == 0 || path < first_foreign_)) {
+    } else if (foreign_++ == 0 || path < first_foreign_) {
       first_foreign_ = path;
     }
   }

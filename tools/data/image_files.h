@@ -15,7 +15,7 @@ namespace doppio {
 
 // Finds images one after the other, in this order: the given files and folders in their order; of a
 // folder first its own files, then its subfolders, both in order of their names (by bytes). Names
-// that begin with a dot are left out, and so are files that are not named as images (IsImageName).
+// that begin with a dot are left out, and so are files that are no images (IsImageFile).
 // Symbolic links are followed, but each folder is searched once, so links cannot form a loop. The
 // search holds the names of the folders from a given one down to the current one, but not of all
 // files.

@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/text/whole_number.h"
 #include "data/augment/mean_file.h"
+#include "data/decode/decode.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {
@@ -23,27 +24,40 @@ bool ParseFloat(const std::string& text, float* value) {
   return !text.empty() && *end == '\0' && std::isfinite(*value);
 }
 
-// Endings of the names of images that Doppio reads.
-constexpr std::array<const char*, 9> kReadable = {".jpg", ".jpeg", ".jfif", ".jpe", ".png",
-                                                  ".bmp", ".ppm",  ".pgm",  ".pbm"};
-// Endings of images in other formats.
-constexpr std::array<const char*, 14> kForeign = {".webp", ".gif",  ".tif", ".tiff", ".heic",
-                                                  ".heif", ".avif", ".jp2", ".jxl",  ".exr",
-                                                  ".tga",  ".svg",  ".psd", ".dng"};
+constexpr std::array<const char*, 28> kEndings = {
+    ".jpg", ".jpeg", ".jfif", ".jpe",  ".png",  ".bmp",  ".ppm", ".pgm", ".pbm", ".webp",
+    ".gif", ".tif",  ".tiff", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".exr", ".tga",
+    ".svg", ".psd",  ".dng",  ".cr2",  ".cr3",  ".nef",  ".arw", ".raf"};
 
-template <class Endings>
-bool HasEnding(std::string path, const Endings& endings) {
-  for (char& c : path) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(endings.begin(), endings.end(),
-                     [&path](const char* ending) { return EndsWith(path, ending); });
+std::string ImageHead(const std::string& path) {
+  constexpr size_t kSignature = 16;
+  return ReadHead(path, kSignature);
+}
+
+const uint8_t* BytesOf(const std::string& head) {
+  return reinterpret_cast<const uint8_t*>(head.data());
 }
 
 }  // namespace
 
-bool IsImageName(const std::string& path) { return HasEnding(path, kReadable); }
+bool IsImageName(std::string path) {
+  for (char& c : path) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&path](const char* ending) { return EndsWith(path, ending); });
+}
 
-bool IsNameOfAnyImage(const std::string& path) {
-  return IsImageName(path) || HasEnding(path, kForeign);
+bool IsImageFile(const std::string& path) {
+  if (IsImageName(path)) return true;
+  // The signatures of BMP and PNM are too short to tell images from text.
+  const std::string head = ImageHead(path);
+  const std::string format = FormatName(BytesOf(head), head.size());
+  return !format.empty() && format != "BMP" && format != "PNM";
+}
+
+std::string UnreadFormatOf(const std::string& path) {
+  const std::string head = ImageHead(path);
+  if (!FormatName(BytesOf(head), head.size()).empty()) return "";
+  return ImageFormatName(BytesOf(head), head.size());
 }
 
 std::vector<float> MeansOf(const std::string& file_or_values, int channels) {

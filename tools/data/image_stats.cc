@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/decode/decode.h"
+#include "data/decode/exif.h"
 #include "data/pipeline/remarks.h"
 #include "data/record/whole_label.h"
 #include "tools/data/count_progress.h"
@@ -21,8 +22,9 @@ void AddStats(const ImageStats& more, ImageStats* all) {
   all->records += more.records;
   all->encoded += more.encoded;
   all->bytes += more.bytes;
-  all->narrowed += more.narrowed;
-  all->brightest_narrowed = std::max(all->brightest_narrowed, more.brightest_narrowed);
+  all->turned += more.turned;
+  all->sixteen_bit += more.sixteen_bit;
+  all->brightest = std::max(all->brightest, more.brightest);
   for (const auto& [text, size] : more.sizes) {
     SizeCount& to = all->sizes[text];
     to.shape = size.shape;
@@ -77,7 +79,12 @@ void AddRecord(Record* read, ImageStats* stats) {
   const bool encoded = record.encoded != nullptr;
   CheckFinite(record);
   if (encoded) Decode(record.encoded, record.encoded_bytes, record.decode, &image);
-  read->remarks.narrowed |= encoded && image.narrowed;
+  if (encoded) {
+    stats->turned +=
+        record.decode.upright && OrientationOf(record.encoded, record.encoded_bytes) != kUpright;
+    stats->sixteen_bit += image.brightest > 0;
+    stats->brightest = std::max(stats->brightest, image.brightest);
+  }
   read->remarks.palette_as_gray |= encoded && image.palette_as_gray;
   const Pixels pixels = encoded ? image.pixels() : record.pixels;
   std::vector<ChannelSums>& sums = stats->sums[pixels.shape.channels];
@@ -92,11 +99,6 @@ void AddRecord(Record* read, ImageStats* stats) {
     AddChannels(pixels.bytes, pixels, &sums);
   } else {
     AddChannels(pixels.floats, pixels, &sums);
-  }
-  if (encoded && image.narrowed) {
-    ++stats->narrowed;
-    const uint8_t brightest = *std::max_element(image.bytes.begin(), image.bytes.end());
-    stats->brightest_narrowed = std::max(stats->brightest_narrowed, brightest);
   }
   ++stats->records;
   stats->encoded += encoded;

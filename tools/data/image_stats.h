@@ -41,16 +41,15 @@ struct DamagedRecord {
 
 struct ImageStats {
   int64_t records = 0, encoded = 0, bytes = 0;  // exclude damaged records
+  int64_t turned = 0;                           // images that are turned upright by their EXIF data
+  int64_t sixteen_bit = 0;                      // image files with more than 8 bits per value
+  int brightest = 0;                            // the largest value in these
   std::map<std::string, SizeCount> sizes;       // keyed by ImageShape::ToString()
   // Number of records by label; counts records with a single integer label.
   std::map<int64_t, int64_t> classes;
   std::map<int, std::vector<ChannelSums>> sums;  // keyed by the number of channels
   // Number of records by their number of labels.
   std::map<size_t, int64_t> label_counts;
-  // Number of images whose values have more than 8 bits, and the largest value that is left of
-  // them.
-  int64_t narrowed = 0;
-  uint8_t brightest_narrowed = 0;
   uint32_t checksum = 0;  // CRC-32C over the checksums of chunks of records, in order
   std::vector<DamagedRecord> damaged;
 

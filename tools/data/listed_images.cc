@@ -25,7 +25,7 @@ class ImagesBelow {
       std::error_code broken;  // reading the image reports a broken link
       if (entry.is_directory(broken)) {
         Add(entry.path());
-      } else if (IsNameOfAnyImage(path)) {
+      } else if (IsImageFile(entry.path().string())) {
         paths_.push_back(path);
       } else if (others_++ == 0 || path < other_) {
         other_ = path;

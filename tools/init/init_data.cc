@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 #include "core/base/file.h"
 #include "data/decode/decode.h"
@@ -19,21 +18,14 @@ constexpr int64_t kFewImages = 10;
 // Returns what an image file that cannot be read is, by its first bytes.
 std::string KindOfUnreadable(const std::string& path) {
   constexpr size_t kBytes = 64;
-  try {
-    const std::string head = ReadHead(path, kBytes);
-    if (head.empty()) return "empty file";
-    const auto* bytes = reinterpret_cast<const uint8_t*>(head.data());
-    const std::string format = FormatName(bytes, head.size());
-    if (!format.empty()) return "damaged " + format + " image";
-    FormatOf(bytes, head.size());  // throws an error that names the format
-  } catch (const Error& e) {
-    std::smatch found;
-    const std::string text = e.message();
-    if (std::regex_search(text, found, std::regex("it is an? ([A-Za-z0-9 ]+ image)")))
-      return found[1];
-    if (!FileExists(path)) return "missing file";
-  }
-  return "file without an image";
+  if (!FileExists(path)) return "missing file";
+  const std::string head = ReadHead(path, kBytes);
+  if (head.empty()) return "empty file";
+  const auto* bytes = reinterpret_cast<const uint8_t*>(head.data());
+  const std::string format = FormatName(bytes, head.size());
+  if (!format.empty()) return "damaged " + format + " image";
+  const std::string other = ImageFormatName(bytes, head.size());  // "a HEIC image"
+  return other.empty() ? "file without an image" : other.substr(other.find(' ') + 1);
 }
 
 // Reads all images of a part. Removes those that cannot be read from its list and appends them to
@@ -55,13 +47,6 @@ ImageStats MeasurePart(FoundPart* part, int threads, InitData* data) {
     if (!damaged[i]) whole.push_back(part->images.lines[i]);
   }
   part->images.lines = std::move(whole);
-  if (stats.narrowed > 0) {
-    data->notes.push_back(StrCat(
-        Thousands(stats.narrowed), " of ", Thousands(stats.records), " images of '", part->path,
-        "' have values of more than 8 bits, of which the upper 8 are kept: the brightest is ",
-        static_cast<int>(stats.brightest_narrowed), " of 255",
-        stats.brightest_narrowed < 128 ? "; stretch their values to the full range" : ""));
-  }
   if (stats.records > 0) return stats;
   throw FileError("none of the ", Thousands(part->source->size()), " images of '", part->path,
                   "' can be read: ", KindsText(data->left_out),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests `doppio init`: from images to a trained classifier without questions, and its messages for
 unsuitable data."""
+import base64
 import json
 import os
 import random
@@ -9,6 +10,20 @@ import struct
 
 import tool_case
 from tool_case import png
+
+# 24 x 32 pixels of red, of which the left half is lighter. The photo is stored on its side (EXIF orientation 6).
+WEBP = base64.b64decode("UklGRigAAABXRUJQVlA4TBwAAAAvH8AFAA8wHoc1H4r5jwcIBJL8pRcYIKL/Qb0B")
+PHONE = base64.b64decode(
+    "/9j/4QAiRXhpZgAATU0AKgAAAAgAAQESAAMAAAABAAYAAAAAAAD/4AAQSkZJRgABAQAAAQABAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQO"
+    "DwwQFxQYGBcUFhYaHSUfGhsjHBYWICwgIyYnKSopGR8tMC0oMCUoKSj/2wBDAQcHBwoIChMKChMoGhYaKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo"
+    "KCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCj/wAARCAAYACADASIAAhEBAxEB/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAA"
+    "AgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVW"
+    "V1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx"
+    "8vP09fb3+Pn6/8QAHwEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoL/8QAtREAAgECBAQDBAcFBAQAAQJ3AAECAxEEBSExBhJBUQdhcRMiMoEI"
+    "FEKRobHBCSMzUvAVYnLRChYkNOEl8RcYGRomJygpKjU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6goOEhYaHiImKkpOUlZaX"
+    "mJmaoqOkpaanqKmqsrO0tba3uLm6wsPExcbHyMnK0tPU1dbX2Nna4uPk5ebn6Onq8vP09fb3+Pn6/9oADAMBAAIRAxEAPwDi6KKK+SP3M5+iiivQ"
+    "PkjoKKKK88+tOfooor0D5I//2Q==")
+HEIC = b"\0\0\0\x18ftypheic" + bytes(40)
 
 GRAY_CLASSES = ("diagonal", "horizontal", "vertical")
 
@@ -25,6 +40,17 @@ def drawn(name, draws, side=28):
 
 def plain(color, draws, height=30, width=30):
     return [[tuple(min(255, c + draws.randrange(30)) for c in color) for _ in range(width)] for _ in range(height)]
+
+
+def tiff16(rows):
+    """Returns an uncompressed TIFF of 16 bits."""
+    pixels = b"".join(struct.pack("<3H", *pixel) for row in rows for pixel in row)
+    bits = struct.pack("<3H", 16, 16, 16)
+    at = 8 + len(pixels)
+    entries = ((256, 3, 1, len(rows[0])), (257, 3, 1, len(rows)), (258, 3, 3, at), (259, 3, 1, 1), (262, 3, 1, 2), (273, 4, 1, 8),
+               (277, 3, 1, 3), (278, 3, 1, len(rows)), (279, 4, 1, len(pixels)))
+    directory = struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4)
+    return b"II*\0" + struct.pack("<I", at + len(bits)) + pixels + bits + directory
 
 
 class InitCase(tool_case.ToolCase):
@@ -291,6 +317,60 @@ class SourcesTest(InitCase):
             self.assertNotIn(field, self.layer("cifar_doppio", "TEST"))
 
 
+class AnyPictureTest(InitCase):
+    def pictures(self, folder):
+        """Writes two classes of images in all formats, with other names than their formats have."""
+        draws = random.Random(5)
+        for i in range(6):
+            self.write("%s/빨강 red/%d.png" % (folder, i), png(plain((200, 30, 30), draws, 32, 24)))
+            self.write("%s/blue/%d.jpg" % (folder, i), png(plain((30, 30, 200), draws, 32, 24)))
+            scope = [[(0, 0, 3000 + draws.randrange(90)) for _ in range(24)] for _ in range(32)]
+            self.write("%s/blue/scope %d.tif" % (folder, i), tiff16(scope))
+            self.write("%s/빨강 red/phone%d" % (folder, i), PHONE)
+            self.write("%s/빨강 red/web%d.png" % (folder, i), WEBP)
+        self.write(folder + "/blue/heic.jpg", HEIC)
+
+    def test_from_any_picture_to_the_same_answers(self):
+        self.pictures("set")
+        self.pictures("again")
+        out = self.init("set", "--val_data=again", "--net=lenet", "--size=24", "--epochs=3", "--batch=5")
+        self.assertEqual((30, 30), (out["train_images"], out["test_images"]))
+        self.assertEqual(2, len(out["left_out"]))
+        self.assertIn("6 images are turned upright by their EXIF data", out["notes"])
+        self.assertTrue(any(re.fullmatch(r"16-bit images, brightest value 30\d\d: scaled by 16", note) for note in out["notes"]))
+        for phase in "TRAIN", "TEST":
+            self.assertIn("exif_rotation: true", self.layer("set_doppio", phase))
+            self.assertIn("sixteen_bit_range: 4096", self.layer("set_doppio", phase))
+        self.check("set_doppio")
+        accuracy = self.accuracy("set_doppio")
+        [weights] = [name for name in os.listdir(self.path("set_doppio")) if name.endswith("_18.caffemodel")]
+        weights = "set_doppio/" + weights
+        self.assertIn("turned upright (EXIF), 16-bit values scaled by 16", self.succeed("weights", "ls", weights))
+        right = 0
+        for line in self.lines("set_doppio/val.txt"):
+            path, _, label = line.rpartition(" ")
+            found = json.loads(self.succeed("classify", "set_doppio", "--weights=" + weights, "again/" + path, "--json"))
+            right += found["images"][0]["classes"][0]["class"] == int(label)
+        self.assertAlmostEqual(accuracy, right / 30, places=5)
+
+    def test_reports_upright_sizes_and_the_brightest_value(self):
+        self.write("set/a/phone.jpg", PHONE)
+        self.write("set/a/scope.tif", tiff16([[(0, 0, 4095)] * 24] * 32))
+        plain_text = self.succeed("data", "stat", "set")
+        self.assertIn("3x24x32 ", plain_text)
+        self.assertIn("1 images with more than 8 bits per value, brightest value 4095\n", plain_text)
+        text = self.succeed("data", "stat", "set", "--exif_rotation")
+        self.assertIn("1 images turned upright by their EXIF data\n", text)
+        self.assertIn("3x32x24                          2 ", text)
+        out = json.loads(self.succeed("data", "stat", "set", "--exif_rotation", "--sixteen_bit_range=4096", "--json"))
+        self.assertEqual((1, 1, 4095), (out["turned"], out["sixteen_bit"], out["brightest"]))
+        self.assertIn("--sixteen_bit_range needs", self.fail_with(2, "data", "stat", "set", "--sixteen_bit_range=9"))
+        for flags in (), ("--encoded",):
+            self.succeed("data", "convert", "set", "db%d" % len(flags), "--exif_rotation", "--sixteen_bit_range=4096", *flags)
+            [size] = json.loads(self.succeed("data", "stat", "db%d" % len(flags), "--json"))["sizes"]
+            self.assertEqual({"shape": "3x32x24", "images": 2}, size)
+
+
 class BadDataTest(InitCase):
     def test_leaves_out_what_cannot_be_read(self):
         self.bars("shapes", 10)
@@ -307,18 +387,18 @@ class BadDataTest(InitCase):
 
     def test_lists_images_in_other_formats(self):
         self.bars("shapes", 10)
-        self.write("shapes/vertical/scan.TIF", b"II*\0" + bytes(40))
+        self.write("shapes/vertical/scan.jpg", HEIC)
         self.write("shapes/vertical/web.webp", b"RIFF\0\0\0\0WEBPVP8 " + bytes(40))
         self.write("shapes/vertical/notes.txt", "no image")
         os.rename(self.path("shapes/vertical/000.png"), self.path("shapes/vertical/000.jfif"))
         out = self.init("shapes")
         self.assertEqual(30, out["train_images"] + out["test_images"])
         self.assertEqual(2, len(out["left_out"]))
-        self.assertRegex(out["left_out"][0], r"scan\.TIF: .*TIFF")
-        self.assertRegex(out["left_out"][1], r"web\.webp: .*WebP")
+        self.assertRegex(out["left_out"][0], r"scan\.jpg: it is a HEIC image; convert it: heif-convert IN\.heic")
+        self.assertRegex(out["left_out"][1], r"web\.webp: corrupt WebP image: ")
         self.write("shapes/vertical/lossless.webp", b"RIFF\0\0\0\0WEBPVP8L" + bytes(40))
         self.write("shapes/vertical/none.jpg", b"")
-        self.assertIn("(2 WebP images, 1 TIFF image, 1 empty file)", self.succeed("init", "shapes", "again"))
+        self.assertIn("(2 damaged WebP images, 1 HEIC image, 1 empty file)", self.succeed("init", "shapes", "again"))
 
     def test_names_what_is_there_in_place_of_images(self):
         self.bars("shapes", 6)
@@ -331,19 +411,8 @@ class BadDataTest(InitCase):
                       self.fail_with(4, "init", "shapes"))
         for i in range(3):
             self.write("shapes/vertical/%d.webp" % i, b"RIFF\0\0\0\0WEBPVP8 " + bytes(40))
-        self.assertIn("class 'vertical' has no image that can be read, but 3 WebP images; the first: ",
+        self.assertIn("class 'vertical' has no image that can be read, but 3 damaged WebP images; the first: ",
                       self.fail_with(4, "init", "shapes"))
-
-    def test_tells_of_16_bits(self):
-        """A microscope's images have 12 bits, 0 to 4095, of which the upper four remain."""
-        draws = random.Random(1)
-        for name in "ab":
-            for i in range(5):
-                pixels = b"".join(struct.pack(">H", draws.randrange(3000, 4096)) for _ in range(900))
-                self.write("scope/%s/%d.pgm" % (name, i), b"P5 30 30 65535\n" + pixels)
-        [note] = [note for note in self.init("scope")["notes"] if "more than 8 bits" in note]
-        self.assertIn("10 of 10 images of '%s'" % self.path("scope"), note)
-        self.assertIn("the brightest is 15 of 255; stretch their values to the full range", note)
 
     def test_a_class_without_whole_images(self):
         self.bars("shapes", 2)

@@ -4,11 +4,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "data/decode/decoding.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/commands/data/verbs.h"
 #include "tools/data/class_balance.h"
 #include "tools/data/data_opened.h"
+#include "tools/data/image_conversion.h"
 #include "tools/data/image_stats.h"
 #include "tools/data/in_order.h"
 
@@ -48,7 +50,16 @@ std::string ImbalanceText(const ImageStats& stats, const OpenedData& data) {
 
 void PrintText(const ImageStats& stats, const OpenedData& data) {
   std::cout << Thousands(stats.records) << " images, " << Thousands(stats.encoded)
-            << " of them encoded, " << Thousands(stats.bytes) << " bytes\n\n";
+            << " of them encoded, " << Thousands(stats.bytes) << " bytes\n";
+  if (stats.turned > 0) {
+    std::cout << Thousands(stats.turned) << " images turned upright by their EXIF data\n";
+  }
+  if (stats.sixteen_bit > 0) {
+    std::cout << Thousands(stats.sixteen_bit)
+              << " images with more than 8 bits per value, brightest value " << stats.brightest
+              << '\n';
+  }
+  std::cout << '\n';
   TextTable sizes({"channels x height x width", ">images", ">share"});
   const std::vector<SizeCount> sorted = ByCount(stats.sizes);
   for (size_t i = 0; i < std::min(kShownSizes, sorted.size()); ++i) {
@@ -92,6 +103,11 @@ void PrintJson(const ImageStats& stats, const OpenedData& data) {
                         {"checksum", stats.checksum},
                         {"sizes", nlohmann::json::array()},
                         {"channels", nlohmann::json::array()}};
+  if (stats.turned > 0) out["turned"] = stats.turned;
+  if (stats.sixteen_bit > 0) {
+    out["sixteen_bit"] = stats.sixteen_bit;
+    out["brightest"] = stats.brightest;
+  }
   for (const SizeCount& size : ByCount(stats.sizes)) {
     out["sizes"].push_back({{"shape", size.shape.ToString()}, {"images", size.images}});
   }
@@ -121,7 +137,8 @@ void PrintJson(const ImageStats& stats, const OpenedData& data) {
 }  // namespace
 
 ExitCode DataStat(const CommandLine& line, bool* began) {
-  const OpenedData data = OpenData(line, line.files[0]);
+  OpenedData data = OpenData(line, line.files[0]);
+  data.source = WithDecoding(std::move(data.source), DecodingFromFlags(line.flags));
   *began = true;
   const ImageStats stats =
       MeasureImages(*data.source, ThreadsOr(line.flags.data_threads), OnDamage::kThrow);
