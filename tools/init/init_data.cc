@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "data/decode/decode.h"
+#include "data/decode/decoding.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 #include "tools/data/list_split.h"
@@ -51,6 +52,27 @@ ImageStats MeasurePart(FoundPart* part, int threads, InitData* data) {
   throw FileError("none of the ", Thousands(part->source->size()), " images of '", part->path,
                   "' can be read: ", KindsText(data->left_out),
                   "; the first: ", data->left_out.front().text);
+}
+
+// Chooses how images are decoded. If the values of 16-bit images fill only a part of their range,
+// measures the images again with scaled values.
+DecodeOptions ChooseDecoding(int threads, FoundPart* train, ImageStats* stats, InitData* data) {
+  DecodeOptions options;
+  options.upright = stats->encoded > 0;
+  if (stats->turned > 0) {
+    data->notes.push_back(Thousands(stats->turned) +
+                          " images are turned upright by their EXIF data");
+  }
+  if (stats->brightest == 0) return options;
+  options.sixteen_bit_range = SixteenBitRangeFor(stats->brightest);
+  const int factor = kSixteenBits / options.sixteen_bit_range;
+  data->notes.push_back(
+      StrCat("16-bit images, brightest value ", stats->brightest, ": ",
+             factor > 1 ? StrCat("scaled by ", factor) : "their upper 8 bits are used"));
+  if (factor == 1) return options;
+  train->source = WithDecoding(std::move(train->source), options);
+  *stats = MeasureImages(*train->source, threads, OnDamage::kNote);
+  return options;
 }
 
 void CheckRecordLabels(const FoundPart& part, const ImageStats& stats) {
@@ -193,7 +215,8 @@ InitData ReadInitData(FoundData found, double test_share, uint64_t seed, int thr
   if (!found.test && !found.train.listed()) ThrowNoTests(found.train);
   InitData data;
   data.train = std::move(found.train);
-  const ImageStats stats = MeasurePart(&data.train, threads, &data);
+  ImageStats stats = MeasurePart(&data.train, threads, &data);
+  const DecodeOptions decoding = ChooseDecoding(threads, &data.train, &stats, &data);
   CheckRecordLabels(data.train, stats);
   TakeClassNames(std::move(found.class_names), stats.classes.rbegin()->first, &data);
   const size_t classes = data.class_sizes.size();
@@ -201,6 +224,7 @@ InitData ReadInitData(FoundData found, double test_share, uint64_t seed, int thr
   CheckClasses(data.train.path, &data);
 
   data.facts = FactsOfImages(stats, data.train.listed());
+  data.facts.decoding = decoding;
   data.facts.classes = static_cast<int>(classes);
   std::vector<int64_t> tests;
   if (found.test) {

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/net/spec/prototxt.h"
+#include "data/decode/decoding.h"
 #include "tools/cli/text_table.h"
 #include "tools/data/class_balance.h"
 
@@ -71,6 +72,7 @@ TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& pl
     transform.add_mean_value(static_cast<float>(std::round(mean * kDigits) / kDigits));
   }
   if (published.has_scale()) transform.set_scale(published.scale());
+  SetDecoding(facts.decoding, &transform);
   return transform;
 }
 

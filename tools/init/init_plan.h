@@ -16,6 +16,7 @@ struct ImageFacts {
   int height = 0, width = 0;    // common size of all images; 0: their sizes differ
   int short_side = 0;           // median of the shorter sides, in pixels
   bool mixed_channels = false;  // both gray and colour images occur
+  DecodeOptions decoding;       // whether to turn images, and how to scale values of 16 bits
   int classes = 0;
   int64_t train = 0, test = 0;  // number of images
   std::vector<double> means;    // mean per channel
