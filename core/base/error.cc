@@ -32,6 +32,19 @@ std::string Shortened(const std::string& message) {
   return message.substr(0, kEnd) + " ... " + message.substr(message.size() - kEnd);
 }
 
+// Returns "context: message". If the message begins with "cannot read 'PATH': " and the context
+// names 'PATH', the message says "it" instead.
+std::string InContext(const std::string& context, const std::string& message) {
+  const std::string reads = "cannot read ";
+  const size_t end = message.find("': ");
+  if (message.compare(0, reads.size(), reads) == 0 && end != std::string::npos) {
+    const std::string quoted = message.substr(reads.size(), end + 1 - reads.size());
+    if (Printable(context).find(quoted) != std::string::npos)
+      return context + ": " + reads + "it" + message.substr(end + 1);
+  }
+  return context + ": " + message;
+}
+
 }  // namespace
 
 std::string SourceLoc::ToString() const {
@@ -70,17 +83,6 @@ void ErrorCollector::ThrowIfAny() const {
     return std::make_pair(a.at().line, a.at().column) < std::make_pair(b.at().line, b.at().column);
   });
   throw ErrorList(std::move(sorted));
-}
-
-std::string InContext(const std::string& context, const std::string& message) {
-  const std::string reads = "cannot read ";
-  const size_t end = message.find("': ");
-  if (message.compare(0, reads.size(), reads) == 0 && end != std::string::npos) {
-    const std::string quoted = message.substr(reads.size(), end + 1 - reads.size());
-    if (Printable(context).find(quoted) != std::string::npos)
-      return context + ": " + reads + "it" + message.substr(end + 1);
-  }
-  return context + ": " + message;
 }
 
 void RethrowWithContext(const Error& error, const SourceLoc& at, const std::string& context) {

@@ -148,11 +148,6 @@ class ErrorCollector {
   std::vector<Error> errors_;
 };
 
-// Returns "context: message". If the message begins with "cannot read 'PATH'" and the context names
-// 'PATH', the message says "it" instead: "image 'a.png' (list.txt:3): cannot read it: No such
-// file".
-std::string InContext(const std::string& context, const std::string& message);
-
 // Throws `error` again with `context`, e.g. "layer 'conv1' (net.prototxt:12:3), forward", in front
 // of its message. Keeps the exit code and the place; uses `at` if the error has no place. Never
 // returns.

@@ -74,8 +74,6 @@ void KeepLogFlags() {
 
 void ShowOnlyWarnings() { stderr_min_severity = google::GLOG_WARNING; }
 
-bool ShowsInfo() { return stderr_min_severity <= google::GLOG_INFO; }
-
 class LogFile::Sink {
  public:
   Sink(const std::string& path, bool quiet_threads)

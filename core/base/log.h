@@ -20,8 +20,6 @@ void KeepLogFlags();
 
 // From now on, standard error shows only warnings and errors.
 void ShowOnlyWarnings();
-// Returns false after ShowOnlyWarnings.
-bool ShowsInfo();
 
 // While a LogFile exists, lines are also appended to a file and flushed one by one.
 // ShowOnlyWarnings does not affect the file.

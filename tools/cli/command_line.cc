@@ -125,8 +125,9 @@ class Parser {
     if (line_.command == nullptr) {
       if (!line_.files.empty()) {
         const std::string &word = line_.files[0], meant = CommandMeantBy(word);
-        const std::string near = meant.empty() ? DidYouMean(word, Commands::Get().Names())
-                                               : "; did you mean 'doppio " + meant + "'?";
+        const std::string near = IsCommand(meant.substr(0, meant.find(' ')))
+                                     ? "; did you mean 'doppio " + meant + "'?"
+                                     : DidYouMean(word, Commands::Get().Names());
         throw UsageError("unknown command '", word, "'",
                          near.empty() ? "; 'doppio help " + word + "' searches for it" : near);
       }
@@ -352,22 +353,30 @@ class Parser {
     }
     if (line_.files.empty()) return;
     const std::string& first = line_.files[0];
-    // The argument in "doppio train solver.prototxt" is most likely the value of --solver.
-    std::string meant;
-    if (!command.required.empty() && EndsWith(first, ".prototxt")) {
-      const std::vector<std::string> names = SplitAlternatives(command.required[0]);
-      const bool net = FileExists(first) && !LooksLikeSolver(ReadFile(first), first);
-      if (!net || Contains(names, "model")) {
-        const bool model = net || !Contains(names, "solver");
-        meant = StrCat("; did you mean --", model ? "model" : names[0], "=", first, "?");
-      } else {
-        meant = StrCat(", which is a net; '", line_.command_name,
-                       "' needs a solver: a file with net: \"", first,
-                       "\" and fields such as base_lr (docs/solvers.md)");
+    throw UsageError("'" + line_.command_name + "' takes no arguments, got '" + first + "'" +
+                     WhatToDoWith(first) + HelpHint());
+  }
+
+  // Returns the advice for an argument, such as the file in "doppio train solver.prototxt", which
+  // is most likely the value of --solver; "" if there is none.
+  std::string WhatToDoWith(const std::string& file) const {
+    std::vector<std::string> names;
+    for (const std::string& alternatives : line_.command->required) {
+      for (const std::string& name : SplitAlternatives(alternatives)) {
+        if (name == "solver" || name == "model") names.push_back(name);
       }
     }
-    throw UsageError("'" + line_.command_name + "' takes no arguments, got '" + first + "'" +
-                     meant + HelpHint());
+    if (names.empty() || !EndsWith(file, ".prototxt")) return "";
+    std::string flag = names[0];
+    if (FileExists(file)) {
+      flag = LooksLikeSolver(ReadFile(file), file) ? "solver" : "model";
+      if (flag == "model" && !Contains(names, flag)) {
+        return StrCat(", which is a net; '", line_.command_name,
+                      "' needs a solver: a file with net: \"", file,
+                      "\" and fields such as base_lr (docs/solvers.md)");
+      }
+    }
+    return Contains(names, flag) ? "; did you mean --" + flag + "=" + file + "?" : "";
   }
 
   void CheckRequired() const {

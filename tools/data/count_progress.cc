@@ -15,7 +15,7 @@ constexpr double kRedrawSeconds = 0.1;
 }  // namespace
 
 CountProgress::CountProgress(int64_t total, const std::string& things)
-    : total_(total), things_(things), terminal_(ShowsInfo() && FindTerminal().has_value()) {}
+    : total_(total), things_(things), terminal_(FindTerminal().has_value()) {}
 
 CountProgress::~CountProgress() {
   if (terminal_ && shown_ != start_) std::cerr << "\r\033[K" << std::flush;

@@ -117,8 +117,7 @@ class Conversion {
     const ImageLine& line = LineOf(i);
     const std::string path = images_.root + line.path;
     if (!image.mistake.empty()) {
-      const Error error =
-          FileError(images_.At(line), InContext("image '" + path + "'", image.mistake));
+      const Error error = FileError(images_.At(line), "image '", path, "': ", image.mistake);
       if (options_.skip_bad) {
         LOG(WARNING) << error.what();
       } else if (mistakes_.size() < kShownErrors) {

@@ -18,7 +18,8 @@ class ImageMistakes {
   }
   // Adds a mistake of one image: "image 'a.png': corrupt PNG image".
   void AddImage(const std::string& path, const std::string& mistake) {
-    Add(FileError(InContext("image '" + path + "'", mistake)));
+    if (count_++ >= kMost) return;
+    kept_.Try([&] { RethrowWithContext(FileError(mistake), {}, "image '" + path + "'"); });
   }
 
   int64_t count() const { return count_; }

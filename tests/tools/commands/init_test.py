@@ -141,6 +141,23 @@ class TwoCommandsTest(InitCase):
         self.assertIn("'shapes_doppio' has no trained weights yet", error)
         self.assertIn("train first: doppio train shapes_doppio", error)
 
+    def test_classify_takes_the_best_weights_or_given_ones(self):
+        self.bars("shapes", 4)
+        self.init("shapes")
+        best = ["--monitor=min:loss", "--keep_best", "--set", "test_epoch=0", "--set", "test_interval=1", "--set", "max_epoch=0",
+                "--set", "base_lr=0"]
+        self.succeed("train", "shapes_doppio", *best, "--set", "max_iter=3")
+
+        def weights(*flags):
+            r = self.run_tool("classify", "shapes_doppio", "shapes", "--jsonl", *flags)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertEqual(12, len(r.stdout.splitlines()))
+            return [line.split("Weights: ")[1] for line in r.stderr.splitlines() if "] Weights: " in line]
+        names = [name for name in sorted(os.listdir(self.path("shapes_doppio"))) if name.endswith(".caffemodel")]
+        self.assertGreater(len(names), 1)
+        self.assertRegex(weights()[0], r"_iter_(\d+).caffemodel \(the best by min:loss, at iteration \1\)$")
+        self.assertEqual([], weights("--weights=shapes_doppio/" + names[-1]))
+
 
 class FilesTest(InitCase):
     def test_splits_every_class_by_the_seed(self):

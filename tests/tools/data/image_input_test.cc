@@ -1,14 +1,11 @@
 // Tests what commands that read images have in common.
 #include "tools/data/image_input.h"
 
-#include <sys/stat.h>
-
 #include <limits>
 
 #include "data/augment/mean_file.h"
 #include "data/source/class_names.h"
 #include "tests/data/tiny_data.h"
-#include "tests/testing/log_lines.h"
 
 namespace doppio {
 namespace {
@@ -54,64 +51,6 @@ TEST(ReadLabels, IsALabelALine) {
   const std::string path = ScratchPath("labels.txt");
   WriteFile(path, "n01 tench, Tinca\r\n\nn03");
   EXPECT_EQ(ReadLabels(path), (std::vector<std::string>{"n01 tench, Tinca", "", "n03"}));
-}
-
-TEST(FindImages, LooksIntoFolders) {
-  const std::string folder = ScratchPath("photos");
-  mkdir(folder.c_str(), 0755);
-  EXPECT_EQ(MessageOf([&] { FindImages({folder}); }),
-            "4: folder '" + folder + "' has no image file");
-  WriteFile(folder + "/notes.txt", "");
-  EXPECT_EQ(
-      MessageOf([&] { FindImages({folder}); }),
-      "4: folder '" + folder + "' has no image file, but 1 other file, '" + folder + "/notes.txt'");
-  for (const char* name : {"/b.JPG", "/a.png", "/c.jpeg", "/notes.txt"})
-    WriteFile(folder + name, "");
-  EXPECT_EQ(FindImages({"x.gif", folder}),
-            (std::vector<std::string>{"x.gif", folder + "/a.png", folder + "/b.JPG",
-                                      folder + "/c.jpeg"}));
-}
-
-// The content decides where a file has any.
-TEST(FindImages, ReadsTheFirstBytes) {
-  const std::string folder = ScratchPath("any");
-  mkdir(folder.c_str(), 0755);
-  const std::string jpeg("\xff\xd8\xff", 3), heic(
-                                                 "\0\0\0\x18"
-                                                 "ftypheic",
-                                                 12);
-  for (const auto& [name, content] : {std::pair<const char*, std::string>{"/without ending", jpeg},
-                                      {"/사진.old", "GIF89a"},
-                                      {"/heic.jpg", heic},
-                                      {"/BMW.txt", "BMW P5 "},
-                                      {"/b.TIF", ""},
-                                      {"/c.webp", jpeg}}) {
-    WriteFile(folder + name, content);
-  }
-  const LogLines log;
-  EXPECT_EQ(FindImages({folder}),
-            (std::vector<std::string>{folder + "/b.TIF", folder + "/c.webp",
-                                      folder + "/without ending", folder + "/사진.old"}));
-  EXPECT_EQ(log.Count("these are left out: 1 in formats that Doppio does not read, such as '" +
-                      folder + "/heic.jpg', a HEIC image; convert them to PNG or JPEG"),
-            1);
-}
-
-TEST(FindImages, NamesImagesInOtherFormats) {
-  const std::string folder = ScratchPath("scans");
-  mkdir(folder.c_str(), 0755);
-  const std::string avif(
-      "\0\0\0\x18"
-      "ftypavif",
-      12);
-  for (const char* name : {"/b.TIF", "/a.webp"}) WriteFile(folder + name, avif);
-  const std::string others = "2 in formats that Doppio does not read, such as '" + folder +
-                             "/a.webp', an AVIF image; convert them to PNG or JPEG";
-  EXPECT_THAT(MessageOf([&] { FindImages({folder}); }), testing::HasSubstr("images: " + others));
-  WriteFile(folder + "/c.jfif", "");
-  const LogLines log;
-  EXPECT_EQ(FindImages({folder}), (std::vector<std::string>{folder + "/c.jfif"}));
-  EXPECT_EQ(log.Count("these are left out: " + others), 1);
 }
 
 TEST(TopClasses, AreTheLargestValuesWithNanLast) {

@@ -49,12 +49,17 @@ TEST(DrawBoxes, WritesJpegForNamesOfJpegs) {
             FormatOf(reinterpret_cast<const uint8_t*>(file.data()), file.size()));
 }
 
-TEST(DrawBoxes, NamesTheCopies) {
-  EXPECT_THAT(DrawnPaths({"a/x.jpg", "b/y.bmp", "z.png"}, "out"),
-              ElementsAre("out/x.jpg", "out/y.png", "out/z.png"));
-  EXPECT_THROW(DrawnPaths({"a/x.bmp", "b/x.png"}, "out"), UsageError);
+TEST(CopyPaths, AreTheNamesOfTheImagesWithNumbersWhereTheyClash) {
+  CopyPaths copies("out");
+  for (const auto& [image, copy] : {std::make_pair("a/x.jpg", "out/x.jpg"),
+                                    {"b/y.bmp", "out/y.png"},
+                                    {"z.png", "out/z.png"},
+                                    {"c/y.png", "out/y_2.png"},
+                                    {"y_2.png", "out/y_2_2.png"},
+                                    {"d/y.png", "out/y_3.png"}})
+    EXPECT_EQ(copies.Of(image), copy) << image;
   const std::string image = BlackFile("here.png");
-  EXPECT_THAT(Mistake<UsageError>([&] { DrawnPaths({image}, testing::TempDir()); }),
+  EXPECT_THAT(Mistake<UsageError>([&] { CopyPaths(testing::TempDir()).Of(image); }),
               HasSubstr("would replace"));
 }
 
