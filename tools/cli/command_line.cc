@@ -18,7 +18,6 @@
 #include "tools/cli/command.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/fork_flags.h"
-#include "tools/cli/other_names.h"
 #include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
 

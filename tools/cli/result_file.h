@@ -2,9 +2,13 @@
 #ifndef DOPPIO_TOOLS_CLI_RESULT_FILE_H_
 #define DOPPIO_TOOLS_CLI_RESULT_FILE_H_
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
-#include <ostream>
+#include <iostream>
 #include <string>
+
+#include "core/base/error.h"
 
 namespace doppio {
 
@@ -21,12 +25,17 @@ struct ResultFile {
 class ResultStream {
  public:
   // Creates the file, or empties an existing one. Throws FileError.
-  explicit ResultStream(const ResultFile& file);
+  explicit ResultStream(const ResultFile& file) : path_(file.path) {
+    if (!path_.empty()) file_.open(path_, std::ios::binary);
+    Flush();
+  }
 
-  std::ostream& out();
-  // Throws FileError if not all that was written so far has reached the file. DoppioMain checks
-  // standard output.
-  void Flush();
+  std::ostream& out() { return path_.empty() ? std::cout : file_; }
+  // Throws FileError if not all has reached the file. DoppioMain checks standard output.
+  void Flush() {
+    if (!out().flush() && !path_.empty())
+      throw FileError("cannot write '", path_, "': ", std::strerror(errno));
+  }
 
  private:
   const std::string path_;

@@ -2,9 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iostream>
-#include <map>
-#include <optional>
 
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -17,9 +14,7 @@
 #include "data/source/class_names.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/classify/answers.h"
-#include "tools/classify/sorted_files.h"
-#include "tools/cli/result_file.h"
+#include "tools/classify/answer_output.h"
 #include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
 #include "tools/data/image_files.h"
@@ -257,68 +252,6 @@ class Classifier {
   std::vector<std::string> waiting_;  // paths of the images in the batch so far
 };
 
-// The outputs that the flags ask for.
-class Outputs {
- public:
-  Outputs(const Flags& flags, bool as_caffe, const Classifier& classifier) {
-    if (flags.csv) {
-      csv_.emplace(flags.csv);
-      writers_.push_back(MakeCsvWriter(
-          std::min(flags.top, static_cast<int>(classifier.labels().size())), csv_->out()));
-    }
-    if (flags.json) {
-      writers_.push_back(MakeJsonWriter(classifier.net_name(), classifier.output(),
-                                        flags.unsure_below > 0, std::cout));
-    } else if (flags.jsonl) {
-      writers_.push_back(MakeJsonLinesWriter(std::cout));
-    } else if (!flags.csv) {
-      writers_.push_back(as_caffe ? MakeCaffeWriter(std::cout) : MakeTableWriter(std::cout));
-    }
-    if (flags.sort_into.empty()) return;
-    folders_ = FolderNames(classifier.labels(), kUnsure);
-    sorted_.emplace(flags.sort_into,
-                    flags.sort_by == "link" ? SortedFiles::By::kLink : SortedFiles::By::kCopy);
-  }
-
-  void Take(const Answer& answer) {
-    for (const auto& writer : writers_) writer->Write(answer);
-    if (sorted_)
-      sorted_->Add(answer.image, answer.unsure ? kUnsure : folders_[answer.classes[0].number]);
-    ++counts_[answer.Name()];
-    ++answers_;
-  }
-
-  void End() {
-    for (const auto& writer : writers_) writer->End();
-    if (csv_) csv_->Flush();
-  }
-
-  // Logs the number of images of each class, the most frequent first.
-  void LogCounts(int64_t mistakes) const {
-    constexpr size_t kShown = 10;
-    std::vector<std::pair<int64_t, std::string>> counts;
-    for (const auto& [name, count] : counts_) counts.emplace_back(-count, name);
-    std::sort(counts.begin(), counts.end());
-    std::vector<std::string> parts;
-    for (const auto& [less, name] : counts) {
-      if (parts.size() < kShown) parts.push_back(std::to_string(-less) + " " + name);
-    }
-    if (counts.size() > kShown)
-      parts.push_back("and " + std::to_string(counts.size() - kShown) + " classes more");
-    LOG(INFO) << answers_ << (answers_ == 1 ? " image" : " images") << " classified"
-              << (parts.empty() ? "" : ": " + Join(parts, ", "))
-              << (mistakes == 0 ? "" : "; " + std::to_string(mistakes) + " left out");
-  }
-
- private:
-  std::optional<ResultStream> csv_;
-  std::vector<std::unique_ptr<AnswerWriter>> writers_;
-  std::vector<std::string> folders_;  // of the classes
-  std::optional<SortedFiles> sorted_;
-  std::map<std::string, int64_t> counts_;
-  int64_t answers_ = 0;
-};
-
 ExitCode RunClassify(const CommandLine& line, bool* began) {
   const Flags& flags = line.flags;
   AtLeast("top", flags.top, 1);
@@ -332,11 +265,12 @@ ExitCode RunClassify(const CommandLine& line, bool* began) {
   if (images.empty()) mistakes.ThrowIfAny();
   Classifier classifier(line, job, static_cast<int64_t>(images.size()));
   *began = true;
-  Outputs outputs(flags, job.as_caffe, classifier);
+  AnswerOutput output(flags, job.as_caffe,
+                      {{"net", classifier.net_name()}, {"blob", classifier.output()}},
+                      classifier.labels());
   classifier.Run(
-      std::move(images), &files, [&](const Answer& answer) { outputs.Take(answer); }, &mistakes);
-  outputs.End();
-  outputs.LogCounts(mistakes.count());
+      std::move(images), &files, [&](const Answer& answer) { output.Take(answer); }, &mistakes);
+  output.End(mistakes.count());
   mistakes.ThrowIfAny();
   return ExitCode::kDone;
 }

@@ -8,10 +8,9 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "tools/classify/json_list.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/json_list.h"
-#include "tools/cli/result_file.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"

@@ -5,7 +5,7 @@
 
 #include "solvers/update/lr_policy.h"
 #include "tools/cli/word_list.h"
-#include "tools/help/missing_topics.h"
+#include "tools/help/peer_topics.h"
 
 namespace doppio {
 namespace {
@@ -235,82 +235,10 @@ constexpr TopicRow kTopicRows[] = {
      {"weight_decay", "regularization", "regularisation", "l2", "l1", "regularization_type"},
      "weight_decay: 0.0005, regularization_type: \"L2\"",
      "docs/solvers.md#rules"},
-    {"binary cross entropy",
-     {"bce", "BCELoss", "binary_crossentropy", "multi label"},
-     "SigmoidCrossEntropyLoss, with a label for each output",
-     "docs/prototxt.md#losses"},
-    {"callbacks",
-     {"callback", "hooks", "on_epoch_end"},
-     "solver.add_callback in Python, or a loop of solver.step",
-     "docs/python.md#solvers"},
-    {"configuration files",
-     {"yaml", "config", "config file", "configuration", "toml", "hydra"},
-     "a solver and a net, both prototxt; --flagfile for flags",
-     "docs/start.md#a-net-and-a-solver"},
-    {"detection thresholds",
-     {"conf", "confidence", "conf_thres", "iou", "iou_thres", "score threshold"},
-     "doppio detect --threshold=0.5 --nms=0.3",
-     "docs/cli.md#detect"},
-    {"embedding",
-     {"embeddings", "word vectors", "feature vectors", "features"},
-     "the layer Embed; doppio extract_features for images",
-     "docs/cli.md#extract_features"},
-    {"input size",
-     {"imgsz", "image size", "resolution", "resize"},
-     "doppio init --size=N; crop_size, new_height in the net",
-     "docs/data.md#image-files"},
-    {"Keras",
-     {"tensorflow", "tf", "compile", "sequential", "functional api"},
-     "nets are prototxt files, or NetSpec in Python",
-     "docs/python.md#netspec"},
-    {"log interval",
-     {"log_every_n_steps", "log_interval", "print_freq"},
-     "display: 20 in the solver",
-     "docs/prototxt.md#schedule"},
-    {"model zoo",
-     {"zoo", "architectures", "backbone", "list models", "model names"},
-     "nets in models/; doppio init --net=NAME takes one",
-     "docs/cli.md#init"},
-    {"quiet and verbose",
-     {"quiet", "verbose", "silent", "verbosity", "log level", "minloglevel"},
-     "--quiet: only warnings; --log_format=caffe: all lines",
-     "docs/cli.md#flags"},
-    {"segmentation",
-     {"semantic segmentation", "fcn", "u-net", "unet", "masks"},
-     "models/fcn8s; ImageSegData reads images and masks",
-     "docs/data.md#imagesegdata"},
-    {"SiLU",
-     {"swish activation"},
-     "the layer Swish is SiLU with its default beta of 1",
-     "doppio help Swish"},
-    {"sorting images",
-     {"sort", "sort images", "classify folder", "csv of predictions", "batch prediction"},
-     "doppio classify FOLDER --csv=FILE --sort_into=FOLDER",
-     "docs/cli.md#classify"},
-    {"squeeze and excitation",
-     {"squeeze", "se block", "senet", "squeeze excite"},
-     "global Pooling, InnerProduct, Sigmoid, then Axpy",
-     "doppio help Axpy"},
-    {"test interval",
-     {"val_check_interval", "check_val_every_n_epoch", "eval_interval", "validation interval"},
-     "test_interval: N or test_epoch: 1 in the solver",
-     "docs/solvers.md#a-solver-to-begin-with"},
-    {"training",
-     {"fit", "train a model", "training loop"},
-     "doppio train --solver=FILE, or doppio train FOLDER",
-     "docs/start.md#a-net-and-a-solver"},
-    {"trying a training",
-     {"fast_dev_run", "overfit_batches", "limit_train_batches", "smoke test", "dry run"},
-     "--dry_run plans only; --set max_iter=10 runs a little",
-     "docs/start.md#check-before-training"},
-    {"unsure images",
-     {"unsure", "reject", "unknown class", "confidence threshold"},
-     "doppio classify --unsure_below=0.6 names them unsure",
-     "docs/cli.md#classify"},
 };
 
 std::vector<HelpTopic> MakeTopics() {
-  std::vector<HelpTopic> topics = MissingTopics();
+  std::vector<HelpTopic> topics = PeerTopics();
   for (const TopicRow& row : kTopicRows) {
     topics.push_back({row.name, {row.synonyms.begin(), row.synonyms.end()}, row.answer, row.where});
     if (topics.back().name != kRatePolicy) continue;

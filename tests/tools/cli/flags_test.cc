@@ -11,7 +11,7 @@
 #include "tests/testing/scoped_variable.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
-#include "tools/cli/other_names.h"
+#include "tools/cli/fork_flags.h"
 #include "tools/nets/nets.h"
 
 namespace doppio {

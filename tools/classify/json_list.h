@@ -1,6 +1,6 @@
 // A JSON document with one long list, which is printed element by element.
-#ifndef DOPPIO_TOOLS_CLI_JSON_LIST_H_
-#define DOPPIO_TOOLS_CLI_JSON_LIST_H_
+#ifndef DOPPIO_TOOLS_CLASSIFY_JSON_LIST_H_
+#define DOPPIO_TOOLS_CLASSIFY_JSON_LIST_H_
 
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -42,4 +42,4 @@ class JsonList {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_JSON_LIST_H_
+#endif  // DOPPIO_TOOLS_CLASSIFY_JSON_LIST_H_
