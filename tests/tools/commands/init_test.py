@@ -144,19 +144,22 @@ class TwoCommandsTest(InitCase):
     def test_classify_takes_the_best_weights_or_given_ones(self):
         self.bars("shapes", 4)
         self.init("shapes")
-        best = ["--monitor=min:loss", "--keep_best", "--set", "test_epoch=0", "--set", "test_interval=1", "--set", "max_epoch=0",
-                "--set", "base_lr=0"]
-        self.succeed("train", "shapes_doppio", *best, "--set", "max_iter=3")
+        # The accuracy grows, so that the "best" state comes before the newest one.
+        self.succeed("train", "shapes_doppio", "--monitor=min:accuracy", "--keep_best", "--set", "test_epoch=0", "--set",
+                     "test_interval=2", "--set", "max_epoch=0", "--set", "max_iter=9")
 
         def weights(*flags):
             r = self.run_tool("classify", "shapes_doppio", "shapes", "--jsonl", *flags)
             self.assertEqual(0, r.returncode, r.stderr)
             self.assertEqual(12, len(r.stdout.splitlines()))
             return [line.split("Weights: ")[1] for line in r.stderr.splitlines() if "] Weights: " in line]
-        names = [name for name in sorted(os.listdir(self.path("shapes_doppio"))) if name.endswith(".caffemodel")]
-        self.assertGreater(len(names), 1)
-        self.assertRegex(weights()[0], r"_iter_(\d+).caffemodel \(the best by min:loss, at iteration \1\)$")
-        self.assertEqual([], weights("--weights=shapes_doppio/" + names[-1]))
+        path, best = re.fullmatch(r"(\S+_iter_(\d+).caffemodel) \(the best by min:accuracy, at iteration \2\)", weights()[0]).groups()
+        self.assertLess(int(best), 9)
+        newest = "shapes_doppio/" + next(name for name in os.listdir(self.path("shapes_doppio")) if name.endswith("_iter_9.caffemodel"))
+        self.assertEqual([], weights("--weights=" + newest))
+        os.remove(path)
+        os.remove(path.replace(".caffemodel", ".solverstate"))
+        self.assertRegex(weights()[0], r"_iter_9.caffemodel \(the newest; the best by min:accuracy, at iteration %s, is not kept" % best)
 
 
 class FilesTest(InitCase):
