@@ -23,9 +23,9 @@ class ImageFilesTest : public testing::Test {
     fs::create_directories(folder_);
   }
 
-  void Write(const std::string& name) {
+  void Write(const std::string& name, const std::string& content = "") {
     fs::create_directories(DirName(folder_ + "/" + name));
-    WriteFileAtomically(folder_ + "/" + name, "");
+    WriteFileAtomically(folder_ + "/" + name, content);
   }
 
   // Returns the images of `paths`, without the folder of the test, in parts of `at_once`.
@@ -95,16 +95,32 @@ TEST_F(ImageFilesTest, AFolderWithoutImagesIsAMistakeAfterTheOthers) {
   Write("full/a.png");
   Write("none/b.TIFX");
   EXPECT_EQ(Found({folder_ + "/none", folder_ + "/full"}), Paths{"full/a.png"});
-  EXPECT_THAT(mistakes_, testing::HasSubstr("4: folder '" + folder_ + "/none' has no .jpg"));
+  EXPECT_THAT(mistakes_, testing::HasSubstr("4: folder '" + folder_ + "/none' has no image file"));
   Found({folder_});
   EXPECT_EQ(mistakes_, "");
 }
 
+TEST_F(ImageFilesTest, TheFirstBytesDecide) {
+  const std::string jpeg("\xff\xd8\xff", 3), heic("\0\0\0\x18" "ftypheic", 12);
+  Write("without ending", jpeg);
+  Write("사진.old", "GIF89a");
+  Write("heic.jpg", heic);
+  Write("BMW.txt", "BMW P5 ");
+  Write("b.TIF");
+  Write("c.webp", jpeg);
+  const LogLines log;
+  EXPECT_EQ(Found({folder_}), (Paths{"b.TIF", "c.webp", "without ending", "사진.old"}));
+  EXPECT_EQ(log.Count("these are left out: 1 in formats that Doppio does not read, such as '" +
+                      folder_ + "/heic.jpg', a HEIC image; convert them to PNG or JPEG"),
+            1);
+}
+
 TEST_F(ImageFilesTest, ImagesInOtherFormatsAreCounted) {
-  Write("b.svg");
-  Write("a/c.svg");
+  const std::string avif("\0\0\0\x18" "ftypavif", 12);
+  Write("b.TIF", avif);
+  Write("a/c.webp", avif);
   const std::string others = "2 in formats that Doppio does not read, such as '" + folder_ +
-                             "/a/c.svg'; convert them to PNG or JPEG";
+                             "/a/c.webp', an AVIF image; convert them to PNG or JPEG";
   EXPECT_EQ(Found({folder_}), Paths());
   EXPECT_THAT(mistakes_, testing::HasSubstr("images: " + others));
   Write("c.jfif");
