@@ -80,7 +80,7 @@ class BashTest(CompletionTest):
         self.assertIn("submit", self.complete("doppio", "help", "su"))
 
     def test_words_that_a_command_begins_with(self):
-        self.assertEqual(["ls", "diff"], self.complete("doppio", "weights", ""))
+        self.assertEqual(["ls", "diff", "average"], self.complete("doppio", "weights", ""))
         self.assertEqual(["slurm"], self.complete("doppio", "submit", "sl"))
         self.assertEqual([], self.complete("doppio", "weights", "ls", "d"))
 

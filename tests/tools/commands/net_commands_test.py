@@ -306,6 +306,26 @@ class WeightsTest(tool_case.ToolCase):
         out = json.loads(out)
         self.assertEqual((0, 0.5, 1), (out["over"], out["difference"], out["blobs"][1]["relative"]))
 
+    def test_averages_files_of_any_format(self):
+        self.write("b.prototxt", WEIGHTS.replace("[0, 0, 0]", "[0, 0, 3]"))
+        out = self.succeed("weights", "average", "a.prototxt", "b.prototxt", "a.prototxt", "--out=mean of 셋.caffemodel.h5")
+        self.assertEqual("mean of 셋.caffemodel.h5 written, the mean of 3 files: 2 blobs, 39 values\n", out)
+        diff = json.loads(self.run_tool("weights", "diff", "a.prototxt", "mean of 셋.caffemodel.h5", "--json").stdout)
+        self.assertEqual([0, 1], [blob["difference"] for blob in diff["blobs"]])
+        out = json.loads(self.succeed("weights", "average", "mean of 셋.caffemodel.h5", "a.prototxt",
+                                      "--out=again.caffemodel", "--json"))
+        self.assertEqual(("again.caffemodel", 2, 39, 0), (out["file"], out["blobs"], out["values"], out["nans"]))
+
+    def test_averages_no_files_of_other_nets_and_writes_no_file_of_another_kind(self):
+        self.write("b.prototxt", WEIGHTS.replace('"ip"', '"other"'))
+        error = self.fail_with(4, "weights", "average", "a.prototxt", "b.prototxt", "--out=mean.caffemodel")
+        self.assertIn("blob 0 of layer 'ip' is only in a.prototxt", error)
+        self.assertIn("blob 0 of layer 'other' is only in b.prototxt", error)
+        self.assertNotIn("mean.caffemodel", os.listdir(self.folder))
+        self.assertIn("give --out=FILE.caffemodel", self.fail_with(2, "weights", "average", "a.prototxt", "a.prototxt"))
+        self.assertIn("not 'mean.npz'", self.fail_with(2, "weights", "average", "a.prototxt", "a.prototxt", "--out=mean.npz"))
+        self.assertIn("'weights average' needs FILE FILE...", self.fail_with(2, "weights", "average", "a.prototxt"))
+
     def test_compares_binary_with_hdf5(self):
         net = 'net: "net.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 1 snapshot_prefix: "s" snapshot_format: '
         self.write("net.prototxt", """layer { name: "in" type: "DummyData" top: "x" top: "y"
