@@ -22,6 +22,7 @@ struct TestScores {
   int64_t iteration = 0;            // iteration of the training run
   int64_t batches = 0;              // batches that the test ran
   bool complete = false;            // false: the test was interrupted
+  bool averaged = false;            // scores of the averaged weights (ema_decay)
   double loss = 0;                  // weighted sum of the losses
   std::vector<OutputValue> scores;  // of each output value
 };

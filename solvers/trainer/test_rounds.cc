@@ -9,6 +9,7 @@
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/state/run_state.h"
 #include "solvers/scores/test_pass.h"
+#include "solvers/update/rule_check.h"
 
 namespace doppio {
 
@@ -90,6 +91,7 @@ void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
     RestorePositions(TestPrefix(i), *before_, test.net, test.batches);
   scores.net = static_cast<int>(i);
   scores.iteration = run_->iteration;
+  scores.averaged = TestsAverages(param);
   LogTest(scores, param.test_compute_loss());
   WarnAtNonFinite(scores, *test.net);
   if (run_->options.on_test) run_->options.on_test(scores);

@@ -5,6 +5,7 @@
 
 #include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
+#include "solvers/update/matrix_update.h"
 #include "solvers/update/update_element.h"
 
 namespace doppio {
@@ -53,12 +54,17 @@ void TakeRange(const UpdateScalars<T>& scalars, T decay, const T* g, const T* w,
   }
 }
 
+// Computes a += share (w - a) for n elements.
 template <class T>
-bool AllFinite(const T* values, int64_t n) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += values[i] * 0;  // NaN unless it is finite
-  return sum == 0;
+void MoveTowards(const T* w, T share, int64_t n, T* a) {
+  DOPPIO_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < n; ++i) a[i] += share * (w[i] - a[i]);
+}
+
+// Returns the number of chunks that overlap a slice.
+size_t PiecesOf(const UpdateSlice& slice) {
+  if (slice.begin == slice.end) return 0;
+  return static_cast<size_t>((slice.end - 1) / kChunk - slice.begin / kChunk + 1);
 }
 
 class CpuUpdatePass : public UpdatePass {
@@ -69,9 +75,12 @@ class CpuUpdatePass : public UpdatePass {
         lost_(static_cast<size_t>(a_.size / kChunk + 1), kNone),
         rates_(a_.slices.size()),
         zeros_(device, std::min(kChunk, a_.size) * ElementBytes(a_.dtype)) {
+    VisitRule(rule, [&](auto each) {
+      if (decltype(each)::kMatrices) matrices_.emplace(device, a_.slices);
+    });
     for (const UpdateSlice& slice : a_.slices) {
       first_piece_.push_back(norms_.size());
-      norms_.resize(norms_.size() + Pieces(slice));
+      norms_.resize(norms_.size() + PiecesOf(slice));
     }
     first_piece_.push_back(norms_.size());
     sums_.resize(norms_.size());
@@ -99,6 +108,7 @@ class CpuUpdatePass : public UpdatePass {
         using T = decltype(type);
         if (Rule::kTrustRatio || inputs.local.on) Measure<Rule, T>(inputs, begin, end);
         SetRates<Rule>(inputs, first, last);
+        if constexpr (Rule::kMatrices) return RunMatrices<Rule, T>(inputs, first, last);
         RunWithin<Rule, T>(inputs, begin, end);
       });
     });
@@ -110,13 +120,28 @@ class CpuUpdatePass : public UpdatePass {
     a_.slices[slice].grad_begin -= begin;
     VisitRule(rule_, [&](auto rule) {
       using Rule = decltype(rule);
-      DOPPIO_CHECK(!Rule::kTrustRatio && !inputs.local.on, "norms need all elements");
+      DOPPIO_CHECK(!Rule::kTrustRatio && !Rule::kMatrices && !inputs.local.on,
+                   "norms and matrices need all elements");
       SetRates<Rule>(inputs, slice, slice + 1);
       DispatchFloat(a_.dtype, [&](auto type) {
         RunWithin<Rule, decltype(type)>(inputs, first + begin, first + end);
       });
     });
     a_.slices[slice].grad_begin += begin;
+  }
+
+  void Average(double share, bool /*decided*/) override {
+    ForAverages([share](auto* a, const auto* w, int64_t n) {
+      if (share == 1) {
+        std::copy(w, w + n, a);
+      } else {
+        MoveTowards(w, static_cast<std::decay_t<decltype(*a)>>(share), n, a);
+      }
+    });
+  }
+
+  void SwapAverage() override {
+    ForAverages([](auto* a, auto* w, int64_t n) { std::swap_ranges(a, a + n, w); });
   }
 
  private:
@@ -159,12 +184,6 @@ class CpuUpdatePass : public UpdatePass {
       }
     }
     return total + of_chunk;
-  }
-
-  // Returns the number of chunks that overlap a slice.
-  static size_t Pieces(const UpdateSlice& slice) {
-    if (slice.begin == slice.end) return 0;
-    return static_cast<size_t>((slice.end - 1) / kChunk - slice.begin / kChunk + 1);
   }
 
   // Computes the norms of each piece of a slice. For a rule with a trust ratio, also adds the
@@ -237,6 +256,41 @@ class CpuUpdatePass : public UpdatePass {
     return static_cast<size_t>(&slice - a_.slices.data());
   }
 
+  // Calls f(averages, values, count) for each chunk of the ranges.
+  template <class F>
+  void ForAverages(const F& f) {
+    DispatchFloat(a_.dtype, [&](auto type) {
+      using T = decltype(type);
+      ForChunks(0, a_.size, [&](const Part& part) {
+        f(static_cast<T*>(a_.average) + part.shift + part.begin,
+          static_cast<T*>(a_.values) + part.begin, part.end - part.begin);
+      });
+    });
+  }
+
+  // Updates slices [first, last): each matrix at once, all others as RunWithin does.
+  template <class Rule, class T>
+  void RunMatrices(const UpdateInputs& n, size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) {
+      const UpdateSlice& slice = a_.slices[i];
+      if (!matrices_->Has(i)) {
+        RunWithin<Rule, T>(n, slice.begin, slice.end);
+        continue;
+      }
+      MatrixStep<T> step;
+      step.scalars = ScalarsOf<T>(n);
+      step.rate = static_cast<T>(rates_[i]);
+      step.decay = static_cast<T>(n.decay * slice.decay_mult);
+      step.gradients = GradientPlace<T>(slice, slice.begin);
+      step.values = static_cast<T*>(a_.values) + slice.begin;
+      step.history = static_cast<T*>(a_.history[0]) + slice.begin;
+      step.keep_steps = n.keep_steps;
+      if (matrices_->Run(i, step)) continue;
+      size_t& lost = lost_[static_cast<size_t>(slice.begin / kChunk)];
+      lost = std::min(lost, i);
+    }
+  }
+
   template <class Rule, class T>
   void RunWithin(const UpdateInputs& n, int64_t arena_begin, int64_t arena_end) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
@@ -306,12 +360,13 @@ class CpuUpdatePass : public UpdatePass {
 
   UpdateArenas a_;
   size_t rule_;
-  std::vector<double> sums_;         // per slice, one entry for each chunk it overlaps
-  std::vector<size_t> lost_;         // per chunk, the first slice with a non-finite value
-  std::vector<Norms> norms_;         // per slice, one entry for each chunk it overlaps
-  std::vector<size_t> first_piece_;  // index in norms_ of each slice; then the size of norms_
-  std::vector<double> rates_;        // by slice, for the current update
-  Buffer zeros_;                     // one chunk of zeros
+  std::vector<double> sums_;               // per slice, one entry for each chunk it overlaps
+  std::vector<size_t> lost_;               // per chunk, the first slice with a non-finite value
+  std::vector<Norms> norms_;               // per slice, one entry for each chunk it overlaps
+  std::vector<size_t> first_piece_;        // index in norms_ of each slice; then the size of norms_
+  std::vector<double> rates_;              // by slice, for the current update
+  Buffer zeros_;                           // one chunk of zeros
+  std::optional<MatrixUpdates> matrices_;  // for rules that update matrices as a whole
 };
 
 std::unique_ptr<UpdatePass> MakeCpuPass(Device* device, UpdateArenas arenas, size_t rule) {

@@ -1,0 +1,128 @@
+#include "solvers/update/matrix_update.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "core/base/threads.h"
+#include "core/math/blas.h"
+
+namespace doppio {
+namespace {
+
+// The five iterations X <- a X + (b G + c G G) X with G = X X^T, and Jordan's coefficients.
+constexpr int kIterations = 5;
+constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
+constexpr double kLeastNorm = 1e-7;  // added to the norm, so that a matrix of zeros stays one
+
+// The sum does not depend on the number of threads.
+template <class T>
+double NormOf(const T* x, int64_t count) {
+  const int64_t chunks = (count + kUpdateChunk - 1) / kUpdateChunk;
+  std::vector<double> sums(static_cast<size_t>(chunks));
+  ParallelForEach(chunks, 1, [x, count, sum = sums.data()](int64_t chunk) {
+    const int64_t end = std::min(count, (chunk + 1) * kUpdateChunk);
+    for (int64_t i = chunk * kUpdateChunk; i < end; ++i)
+      sum[chunk] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  });
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return std::sqrt(total);
+}
+
+}  // namespace
+
+template <class T>
+T* Orthogonalize(int64_t rows, int64_t columns, T* x, T* next, T* gram, T* square) {
+  const int64_t count = rows * columns, side = std::min(rows, columns);
+  const bool wide = rows <= columns;
+  const T factor = static_cast<T>(1 / (NormOf(x, count) + kLeastNorm));
+  ParallelForEach(count, kUpdateChunk, [x, factor](int64_t i) { x[i] *= factor; });
+  for (int i = 0; i < kIterations; ++i) {
+    Gemm(!wide, wide, side, side, std::max(rows, columns), T(1), x, x, T(0), gram);
+    std::copy(gram, gram + side * side, square);
+    Gemm(false, false, side, side, side, static_cast<T>(kC), gram, gram, static_cast<T>(kB),
+         square);
+    std::copy(x, x + count, next);
+    Gemm(false, false, rows, columns, side, T(1), wide ? square : x, wide ? x : square,
+         static_cast<T>(kA), next);
+    std::swap(x, next);
+  }
+  return x;
+}
+
+template float* Orthogonalize(int64_t, int64_t, float*, float*, float*, float*);
+template double* Orthogonalize(int64_t, int64_t, double*, double*, double*, double*);
+
+MatrixUpdates::MatrixUpdates(Device* device, const std::vector<UpdateSlice>& slices) {
+  int64_t stored = 0, count = 0, converted = 0, side = 0;
+  for (const UpdateSlice& slice : slices) {
+    Matrix& matrix = matrices_.emplace_back();
+    const TensorSpec& value = slice.value;
+    const int64_t rows = value.shape.rank() < 2 ? 1 : value.shape[0];
+    const int64_t columns = value.shape.count() / std::max<int64_t>(1, rows);
+    if (rows < 2 || columns < 2 || !slice.gradient) continue;
+    matrix.rows = rows;
+    matrix.columns = columns;
+    matrix.stored = value.stored();
+    stored = std::max(stored, matrix.stored);
+    count = std::max(count, rows * columns);
+    side = std::max(side, std::min(rows, columns));
+    if (value.layout.plain()) continue;
+    const TensorSpec plain{value.shape, value.dtype, Layout()};
+    matrix.to_plain = OpsOf(device).Convert(value, plain);
+    matrix.to_stored = OpsOf(device).Convert(plain, value);
+    converted = std::max(converted, rows * columns);
+  }
+  const int64_t bytes = slices.empty() ? 0 : ElementBytes(slices[0].value.dtype);
+  directions_ = Buffer(device, stored * bytes);
+  plain_ = Buffer(device, converted * bytes);
+  next_ = Buffer(device, count * bytes);
+  gram_ = Buffer(device, side * side * bytes);
+  square_ = Buffer(device, side * side * bytes);
+}
+
+template <class T>
+bool MatrixUpdates::Run(size_t slice, const MatrixStep<T>& step) {
+  const Matrix& matrix = matrices_[slice];
+  const UpdateScalars<T>& s = step.scalars;
+  const T momentum = s.rule.momentum;
+  T* const directions = static_cast<T*>(directions_.data());
+  ParallelFor(matrix.stored, kUpdateChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T g = step.gradients[i] * s.scale;
+      const T h = momentum * step.history[i] + (T(1) - momentum) * g;
+      step.history[i] = h;
+      directions[i] = momentum * h + (T(1) - momentum) * g;
+    }
+  });
+  T* x = directions;
+  if (matrix.to_plain != nullptr) {
+    x = static_cast<T*>(plain_.data());
+    matrix.to_plain->Run(directions, x);
+  }
+  x = Orthogonalize(matrix.rows, matrix.columns, x, static_cast<T*>(next_.data()),
+                    static_cast<T*>(gram_.data()), static_cast<T*>(square_.data()));
+  if (matrix.to_stored != nullptr) {
+    matrix.to_stored->Run(x, directions);
+    x = directions;
+  }
+  const double longer = static_cast<double>(std::max(matrix.rows, matrix.columns));
+  const T length = static_cast<T>(0.2 * std::sqrt(longer));
+  std::atomic<bool> finite{true};
+  ParallelFor(matrix.stored, kUpdateChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T w = step.values[i];
+      const T amount = step.rate * (length * x[i] + step.decay * Pull(s, w));
+      step.values[i] = w - amount;
+      if (step.keep_steps) step.gradients[i] = amount;
+    }
+    if (!AllFinite(step.values + begin, end - begin)) finite = false;
+  });
+  return finite;
+}
+
+template bool MatrixUpdates::Run(size_t, const MatrixStep<float>&);
+template bool MatrixUpdates::Run(size_t, const MatrixStep<double>&);
+
+}  // namespace doppio
