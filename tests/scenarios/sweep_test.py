@@ -300,7 +300,7 @@ class SweepTest(sweep_case.SweepCase):
         command = shlex.split(self.sweep("best", "s").stdout)
         self.assertEqual(["doppio", "train", "--solver=내 사진 1/solver.prototxt", "--batch=8"], command[:4])
         self.check_refused_folder("both name a solver", "내 사진 1", "--solver=solver.prototxt", "--param=base_lr=1")
-        self.check_refused_folder("is neither a folder with a solver.prototxt nor a flag", "nothing", "--solver=solver.prototxt", "--param=base_lr=1")
+        self.check_refused_folder("is neither a folder of 'doppio init' nor a flag of train", "nothing", "--solver=solver.prototxt", "--param=base_lr=1")
         os.mkdir(self.path("empty"))
         self.check_refused_folder("has no solver.prototxt", "empty", "--param=base_lr=1", code=4)
 

@@ -115,7 +115,7 @@ class TpeTest(sweep_case.SweepCase):
         self.assertEqual(self.table(whole), self.table(json.loads(again.stdout)))
 
     def test_failed_trials_are_no_results(self):
-        result = self.tpe("s", "--trials=3", "--param=net.layer[ip].inner_product_param.num_output=choice:10,5", "--seed=3")
+        result = self.tpe("s", "--trials=3", "--param=net.layer[ip].inner_product_param.num_output=choice:10,5", "--seed=4")
         failed = sum(trial["state"] == "failed" for trial in result["trials"])
         self.assertGreater(failed, 0, "another seed is needed")
         last = [trial for trial in result["trials"] if trial["trial"] == 2][0]

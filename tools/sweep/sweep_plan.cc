@@ -83,9 +83,6 @@ void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& b
   if (train.command_name != "train" || train.help || train.version)
     throw UsageError("behind -- come flags of train");
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
-  if (!train.files.empty())
-    throw UsageError("'", train.files[0],
-                     "' is neither a folder with a solver.prototxt nor a flag of train behind --");
   for (const char* flag :
        {"solver", "run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
     // Checks only the arguments: values from the environment are overridden by the trial's own.
@@ -257,7 +254,11 @@ TrialSolvers CheckTrials(const SweepSettings& s, const std::vector<SweepParam>& 
 SweepSettings SettingsFromFlags(const CommandLine& line) {
   SweepSettings s = ReadFlags(line);
   std::vector<std::string> behind = line.files;
-  if (!behind.empty() && FileExists(behind[0] + "/.")) {
+  if (!behind.empty() && behind[0].compare(0, 1, "-") != 0) {
+    if (!FileExists(behind[0] + "/.")) {
+      throw UsageError("'", behind[0],
+                       "' is neither a folder of 'doppio init' nor a flag of train");
+    }
     if (!s.solver.empty())
       throw UsageError("folder '", behind[0],
                        "' and --solver both name a solver; give one of them");
