@@ -61,6 +61,10 @@ void MoveTowards(const T* w, T share, int64_t n, T* a) {
   for (int64_t i = 0; i < n; ++i) a[i] += share * (w[i] - a[i]);
 }
 
+size_t IndexOf(const std::vector<UpdateSlice>& slices, const UpdateSlice& slice) {
+  return static_cast<size_t>(&slice - slices.data());
+}
+
 // Returns the number of chunks that overlap a slice.
 size_t PiecesOf(const UpdateSlice& slice) {
   if (slice.begin == slice.end) return 0;
@@ -204,11 +208,8 @@ class CpuUpdatePass : public UpdatePass {
         norms_[PieceOf(slice, part)] = norms;
       });
     });
-    if (a_.sum_over_ranks) SumNorms();
-  }
-
-  // Sums the norms of slices with a gradient over the ranks. Each rank has those of all others.
-  void SumNorms() {
+    if (!a_.sum_over_ranks) return;
+    // Sums the norms of slices with a gradient. Each rank has those of all others.
     size_t last = 0;
     while (last < a_.slices.size() && a_.slices[last].gradient) ++last;
     static_assert(sizeof(Norms) == 2 * sizeof(double));
@@ -250,10 +251,6 @@ class CpuUpdatePass : public UpdatePass {
         norms = norms + norms_[piece];
       rates_[i] = RateOf(local, n.rate, lr_mult, norms);
     }
-  }
-
-  size_t IndexOf(const UpdateSlice& slice) const {
-    return static_cast<size_t>(&slice - a_.slices.data());
   }
 
   // Calls f(averages, values, count) for each chunk of the ranges.
@@ -299,7 +296,7 @@ class CpuUpdatePass : public UpdatePass {
       T* h0 = static_cast<T*>(a_.history[0]) + part.shift;
       T* h1 = Rule::kSlots > 1 ? static_cast<T*>(a_.history[1]) + part.shift : nullptr;
       ForSlices(part, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
-        const T rate = static_cast<T>(rates_[IndexOf(slice)]);
+        const T rate = static_cast<T>(rates_[IndexOf(a_.slices, slice)]);
         const T decay = static_cast<T>(n.decay * slice.decay_mult);
         // Works in steps small enough to stay in the L1 cache until AllFinite reads the values.
         bool finite = true;
@@ -312,7 +309,7 @@ class CpuUpdatePass : public UpdatePass {
           finite = AllFinite(values + step, count) && finite;
         }
         if (finite) return;
-        lost_[part.chunk] = std::min(lost_[part.chunk], IndexOf(slice));
+        lost_[part.chunk] = std::min(lost_[part.chunk], IndexOf(a_.slices, slice));
       });
     });
   }
@@ -355,7 +352,8 @@ class CpuUpdatePass : public UpdatePass {
 
   // Returns the index in norms_ and sums_ of a slice's elements in the chunk of `part`.
   size_t PieceOf(const UpdateSlice& slice, const Part& part) const {
-    return first_piece_[IndexOf(slice)] + part.chunk - static_cast<size_t>(slice.begin / kChunk);
+    return first_piece_[IndexOf(a_.slices, slice)] + part.chunk -
+           static_cast<size_t>(slice.begin / kChunk);
   }
 
   UpdateArenas a_;

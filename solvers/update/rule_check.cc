@@ -90,6 +90,10 @@ size_t CheckRule(const SolverParameter& param, const FieldPlaces& places) {
   return index;
 }
 
+std::string HistoryText(const SolverParameter& param) {
+  return param.type() + (AveragesWeights(param) ? ", and averaged weights" : "");
+}
+
 int HistorySlots(const SolverParameter& param) {
   int slots = AveragesWeights(param) ? 1 : 0;
   ForEachRule([&](auto rule) {

@@ -17,6 +17,8 @@ inline bool AveragesWeights(const SolverParameter& param) { return param.ema_dec
 inline bool TestsAverages(const SolverParameter& param) {
   return AveragesWeights(param) && param.ema_test();
 }
+// Describes what the history holds: "SGD", or "SGD, and averaged weights".
+std::string HistoryText(const SolverParameter& param);
 // Returns the number of history arenas of the solver, each as large as the learnable parameters:
 // those of its rule, none for an unknown one, and one for averaged weights.
 int HistorySlots(const SolverParameter& param);

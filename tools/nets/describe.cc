@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/math/dnnl_isa.h"
 #include "core/net/graph/storage.h"
+#include "solvers/update/rule_check.h"
 #include "tools/cli/text_table.h"
 #include "tools/nets/nets.h"
 
@@ -131,7 +132,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
     for (const auto& test : *nets) test_bytes += test == nullptr ? 0 : test->plan().memory.now();
   }
   const std::vector<std::string> memory =
-      DescribeMemory(net.plan().memory, test_bytes, trainer->parts().run.spec.param.type(),
+      DescribeMemory(net.plan().memory, test_bytes, HistoryText(trainer->parts().run.spec.param),
                      *trainer->params().device(), free);
   lines.insert(lines.end(), memory.begin(), memory.end());
   for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);

@@ -18,7 +18,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
                                           bool all_notes = false);
 
 // Returns a table, one string per line, of what the memory of a training is used for. `test_bytes`
-// is the memory of all test nets, `rule` the update rule that the history belongs to, and `free` as
+// is the memory of all test nets, `rule` what the history belongs to (HistoryText), and `free` as
 // in DescribeTraining. All sizes are in bytes.
 std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_bytes,
                                         const std::string& rule, const Device& device,

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "solvers/update/rule_check.h"
 #include "tools/nets/describe.h"
 #include "tools/nets/placement.h"
 #include "tools/train/old_files.h"
@@ -55,7 +56,7 @@ void DryRun(const TrainingRequest& asked, const TrainerOptions& training, const 
     trainer = std::make_unique<Trainer>(asked.solver, training);
   } catch (const MemoryShortage& e) {
     for (const std::string& line :
-         DescribeMemory(e.use(), 0, asked.solver.param.type(), *training.plan.device, free)) {
+         DescribeMemory(e.use(), 0, HistoryText(asked.solver.param), *training.plan.device, free)) {
       std::cout << line << '\n';
     }
     throw;
