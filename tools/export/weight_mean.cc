@@ -3,16 +3,20 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/net/contract/layer.h"
 #include "tools/export/weight_stats.h"
 
 namespace doppio {
 namespace {
 
-// Returns true for the mean, the variance and the factor that divides both. HDF5 files do not
-// record types.
+// Returns true for a mean, a variance and the factor that divides both. HDF5 files do not record
+// types.
 bool HasScaledStatistics(const LayerBlobs& layer) {
-  const bool named = layer.type.empty() || layer.type.find("BatchNorm") != std::string::npos;
-  return named && layer.blobs.size() >= 3 && layer.blobs[2].data.size() == 1 &&
+  const LayerType* type = LayerTypes::Get().Find(layer.type);
+  const bool scaled =
+      type != nullptr && type->param_names.size() == 3 && type->param_names[2] == "factor";
+  return (scaled || layer.type.empty()) && layer.blobs.size() >= 3 &&
+         layer.blobs[2].data.size() == 1 &&
          layer.blobs[0].data.size() == layer.blobs[1].data.size();
 }
 
