@@ -9,13 +9,11 @@
 namespace doppio {
 namespace {
 
-using Node = onnx::NodeProto;
-
 class GeluFinder {
  public:
   explicit GeluFinder(const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) AddNumber(tensor.name(), tensor);
-    for (const Node& node : graph.node()) {
+    for (const onnx::NodeProto& node : graph.node()) {
       for (const std::string& input : node.input()) readers_[input].push_back(&node);
       for (const std::string& output : node.output()) producers_[output] = &node;
       if (node.op_type() != "Constant" || node.output_size() != 1) continue;
@@ -27,7 +25,7 @@ class GeluFinder {
     // An output of the model is read once more.
     for (const onnx::ValueInfoProto& output : graph.output())
       readers_[output.name()].push_back(nullptr);
-    for (const Node& node : graph.node()) {
+    for (const onnx::NodeProto& node : graph.node()) {
       if (node.op_type() == "Erf" && node.input_size() == 1 && node.output_size() == 1) Match(node);
     }
   }
@@ -52,25 +50,25 @@ class GeluFinder {
   }
 
   // Returns the operand other than `value` of a node with this operator and two operands, or "".
-  static std::string Other(const Node* node, const char* op, const std::string& value) {
+  static std::string Other(const onnx::NodeProto* node, const char* op, const std::string& value) {
     if (node == nullptr || node->op_type() != op || node->input_size() != 2) return "";
     if (node->input(0) == value) return node->input(1);
     return node->input(1) == value ? node->input(0) : "";
   }
 
   // Returns the only node that reads the only output of `node`, or null.
-  const Node* OnlyReader(const Node& node) const {
+  const onnx::NodeProto* OnlyReader(const onnx::NodeProto& node) const {
     const auto reading = readers_.find(node.output(0));
     return reading != readers_.end() && reading->second.size() == 1 ? reading->second[0] : nullptr;
   }
 
-  const Node* ProducerOf(const std::string& value) const {
+  const onnx::NodeProto* ProducerOf(const std::string& value) const {
     const auto producer = producers_.find(value);
     return producer == producers_.end() ? nullptr : producer->second;
   }
 
   // Returns x if `node` computes x * number, with either order of operands, or x / (1 / number).
-  std::string Scaled(const Node* node, double number) const {
+  std::string Scaled(const onnx::NodeProto* node, double number) const {
     if (node == nullptr || node->input_size() != 2) return "";
     if (node->op_type() == "Div" && IsNumber(node->input(1), 1 / number)) return node->input(0);
     if (node->op_type() != "Mul") return "";
@@ -78,18 +76,18 @@ class GeluFinder {
     return IsNumber(node->input(0), number) ? node->input(1) : "";
   }
 
-  void Match(const Node& erf) {
-    const Node* const divided = ProducerOf(erf.input(0));
+  void Match(const onnx::NodeProto& erf) {
+    const onnx::NodeProto* const divided = ProducerOf(erf.input(0));
     const std::string x = Scaled(divided, std::sqrt(0.5));
     if (x.empty() || OnlyReader(*divided) != &erf) return;
-    const Node* const sum = OnlyReader(erf);
+    const onnx::NodeProto* const sum = OnlyReader(erf);
     if (!IsNumber(Other(sum, "Add", erf.output(0)), 1)) return;
-    const Node* const product = OnlyReader(*sum);
+    const onnx::NodeProto* const product = OnlyReader(*sum);
     const std::string factor = Other(product, "Mul", sum->output(0));
     if (factor.empty()) return;
-    std::set<const Node*> others = {divided, &erf, sum};
-    const Node* const half = ProducerOf(factor);
-    const Node* last = product;
+    std::set<const onnx::NodeProto*> others = {divided, &erf, sum};
+    const onnx::NodeProto* const half = ProducerOf(factor);
+    const onnx::NodeProto* last = product;
     if (Scaled(half, 0.5) == x) {
       if (OnlyReader(*half) == product) others.insert(half);
     } else {
@@ -105,8 +103,8 @@ class GeluFinder {
   }
 
   std::map<std::string, double> numbers_;  // constants of one element
-  std::map<std::string, std::vector<const Node*>> readers_;
-  std::map<std::string, const Node*> producers_;
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
+  std::map<std::string, const onnx::NodeProto*> producers_;
 };
 
 }  // namespace
