@@ -122,6 +122,7 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
     imported.outputs.push_back(graph.InOrder(output.name()).blob);
   }
   imported.net = graph.net();
+  if (from.input_size() > 0) imported.images = RecordedImages(model, from.input(0).name());
   return imported;
 }
 
