@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "core/base/file.h"
@@ -22,6 +23,7 @@
 #include "tools/init/init_data.h"
 #include "tools/init/init_files.h"
 #include "tools/init/plan_minutes.h"
+#include "tools/init/pretrained.h"
 #include "tools/nets/nets.h"
 
 namespace doppio {
@@ -44,6 +46,20 @@ InitWishes WishesOf(const InitOptions& options, int64_t batch) {
   // Reports a wrong name before the images are read.
   if (!wishes.net.empty()) ReadZooNet(wishes.net);
   return wishes;
+}
+
+// Returns the trained weights of --weights, if any.
+std::optional<PretrainedNet> StartOf(const CommandLine& line) {
+  if (!line.flags.weights.empty()) {
+    PretrainedNet start =
+        ReadPretrained(line.flags.weights, line.flags.net, WishesFromFlags(line, line.flags.mean));
+    SetRates(line.flags.freeze, &start);
+    return start;
+  }
+  for (const char* flag : {"freeze", "rgb", "mean", "scale"}) {
+    if (line.Given(flag)) throw UsageError(std::string("--") + flag + " needs --weights");
+  }
+  return std::nullopt;
 }
 
 double TestShare(const CommandLine& line) {
@@ -167,6 +183,10 @@ SummaryLines Summarize(const InitData& data, const TimedPlan& timed, const std::
            (data.split_share > 0 ? " (" + Significant(data.split_share) + " of every class)"
                                  : "")});
   lines.push_back({"net", plan.net.name + " (" + plan.why + ")"});
+  if (!plan.weights.empty()) {
+    lines.push_back({"weights", plan.weights + ", in " + kStartWeights +
+                                    ", from which train starts; the last layer is new"});
+  }
   lines.push_back({"input", InputText(plan) + ", minus the mean " + MeansText(facts)});
   lines.push_back({"solver", TrainingText(plan)});
   lines.push_back({"time", TimeText(timed)});
@@ -218,6 +238,7 @@ void WriteProject(const std::string& folder, const InitData& data, const InitTex
   files.Write("train_val.prototxt", texts.train_val);
   files.Write("deploy.prototxt", texts.deploy);
   files.Write("README.md", page);
+  if (!texts.weights.empty()) files.Write(kStartWeights, texts.weights);
   // The solver comes last, because it makes the folder a training folder.
   files.Write("solver.prototxt", texts.solver);
   files.Keep();
@@ -241,6 +262,7 @@ nlohmann::json ResultJson(const InitData& data, const TimedPlan& timed, const st
           {"classes", classes},
           {"means", facts.means},
           {"net", plan.net.name},
+          {"weights", plan.weights},
           {"input", {plan.input.channels, plan.input.height, plan.input.width}},
           {"batch", plan.batch},
           {"base_lr", plan.base_lr},
@@ -265,9 +287,10 @@ void PrintResult(const SummaryLines& lines, const std::string& folder,
 }
 
 ExitCode RunInit(const CommandLine& line, bool* began) {
-  const InitWishes wishes = WishesOf(line.flags, line.flags.batch);
+  InitWishes wishes = WishesOf(line.flags, line.flags.batch);
   const double test_share = TestShare(line);
   const std::string folder = FolderToMake(line);
+  std::optional<PretrainedNet> start = StartOf(line);
   InitProject project;
   project.name = NameOfData(line.files[0]);
   project.folder = WholePath(folder).string();
@@ -276,11 +299,17 @@ ExitCode RunInit(const CommandLine& line, bool* began) {
                                test_share, project.seed, ThreadsOr(line.flags.data_threads));
   project.train = SourceOf(data.train, project.folder + "/train.txt");
   project.test = SourceOf(data.test, project.folder + "/val.txt");
+  if (start) {
+    TakeImagesOf(data.train.kind, &*start, &data.facts);
+    data.notes.insert(data.notes.end(), start->notes.begin(), start->notes.end());
+    wishes.start = &*start;
+  }
   if (wishes.balance == Balance::kNone) NoteImbalance(&data);
   const TimedPlan timed =
       ChoosePlan(line.flags.minutes, data.facts, wishes,
                  [&](const InitPlan& plan) { return MeasurePlan(project, data, plan); });
-  const InitTexts texts = MakeInitTexts(project, data.facts, data.class_sizes, timed.plan);
+  InitTexts texts = MakeInitTexts(project, data.facts, data.class_sizes, timed.plan);
+  if (start) texts.weights = StartWeights(*start, texts.deploy);
   *began = true;
   const SummaryLines lines = Summarize(data, timed, folder);
   WriteProject(folder, data, texts, PageText(lines, project.name, project.folder));
@@ -295,8 +324,8 @@ ExitCode RunInit(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "init",
                 {"creates a net, a solver and lists for a classifier of your images",
-                 Words("net size epochs minutes batch augment balance val val_data root_folder "
-                       "seed data_threads json"),
+                 Words("net weights freeze rgb mean scale size epochs minutes batch augment "
+                       "balance val val_data root_folder seed data_threads json"),
                  {},
                  "FOLDER|LIST|DB [INTO]",
                  "doppio init photos && doppio train photos_doppio",

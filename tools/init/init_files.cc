@@ -9,6 +9,7 @@
 #include "data/decode/decoding.h"
 #include "tools/cli/text_table.h"
 #include "tools/data/class_balance.h"
+#include "tools/init/pretrained.h"
 
 namespace doppio {
 namespace {
@@ -51,7 +52,7 @@ TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& pl
   TransformationParameter transform;
   // Gray images are often digits or letters, which must not be mirrored.
   const bool wanted = plan.augmentation == Augmentation::kUsual
-                          ? facts.channels > 1
+                          ? facts.channels > 1 && !facts.gray
                           : plan.augmentation != Augmentation::kNone;
   const bool changes = phase == TRAIN && wanted;
   if (changes) transform.set_mirror(true);
@@ -140,9 +141,9 @@ std::string SuffixOf(const std::string& name) {
 std::string HeadOf(const InitProject& project, const ImageFacts& facts, const InitPlan& plan,
                    const std::string& purpose) {
   return StrCat("# ", plan.net.title, " for the ", facts.classes, " classes of ", project.name,
-                ", ", purpose, ". Made from models/", plan.net.name,
-                " by doppio init.\n# Published weights fit: the names of the layers are theirs, "
-                "but for the last one.\n");
+                ", ", purpose, ". Made from ", plan.origin, " by doppio init.\n# ",
+                plan.weights.empty() ? "Published weights" : plan.weights,
+                " fit: the names of the layers are theirs, but for the last one.\n");
 }
 
 // Returns the fields of the published solver that define its update rule.
@@ -174,6 +175,7 @@ std::string SolverText(const InitProject& project, const ImageFacts& facts, cons
   text +=
       StrCat("# A test is one pass over all ", Thousands(facts.test),
              " test images.\ntest_epoch: ", plan.test_epochs, "\ntest_initialization: false\n\n");
+  if (!plan.weights.empty()) text += StartText(project.folder);
   text +=
       StrCat("# The published rate is ", Significant(published.base_lr()), " for batches of ",
              plan.net.batch,

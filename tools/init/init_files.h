@@ -27,6 +27,7 @@ struct InitProject {
 
 struct InitTexts {
   std::string train_val, deploy, solver;
+  std::string weights;  // bytes of kStartWeights; "": the training starts from nothing
 };
 
 // Makes the texts. The number of classes of `plan.net` is set to that of `facts`, and

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "tools/cli/flags.h"
+#include "tools/init/pretrained.h"
 
 namespace doppio {
 namespace {
@@ -86,11 +87,15 @@ void PlanTraining(const ImageFacts& facts, const InitWishes& wishes, InitPlan* p
   // sets.
   plan->base_lr = plan->net.solver.base_lr() *
                   std::sqrt(std::min(1.0, static_cast<double>(plan->batch) / plan->net.batch));
-  constexpr int64_t kImagesSeen = 1'000'000, kLeastEpochs = 20, kMostEpochs = 100;
+  // Trained layers are near their values: they need fewer epochs and a lower rate.
+  const bool trained = !plan->weights.empty();
+  const int64_t images_seen = trained ? 100'000 : 1'000'000;
+  const int64_t least_epochs = trained ? 5 : 20, most_epochs = trained ? 30 : 100;
+  if (trained) plan->base_lr /= kNewLayerFactor;
   plan->epochs =
       wishes.epochs > 0
           ? wishes.epochs
-          : static_cast<int>(Clamp(DivideUp(kImagesSeen, facts.train), kLeastEpochs, kMostEpochs));
+          : static_cast<int>(Clamp(DivideUp(images_seen, facts.train), least_epochs, most_epochs));
   plan->iterations = DivideUp(plan->epochs * facts.train, plan->batch);
   constexpr int64_t kWarmupShare = 20, kMostWarmup = 1000;
   plan->warmup = Clamp(plan->iterations / kWarmupShare, 0, kMostWarmup);
@@ -196,12 +201,20 @@ std::string WhyNet(const ImageFacts& facts) {
 
 InitPlan MakePlan(const ImageFacts& facts, const InitWishes& wishes) {
   InitPlan plan;
-  plan.net = ReadZooNet(wishes.net.empty() ? NetFor(facts) : wishes.net);
-  plan.why = wishes.net.empty() ? WhyNet(facts) : "--net";
   plan.augmentation = wishes.augmentation;
   plan.any_way_up = wishes.any_way_up;
   plan.balance = wishes.balance;
-  PlanInput(facts, wishes, &plan);
+  if (wishes.start == nullptr) {
+    plan.net = ReadZooNet(wishes.net.empty() ? NetFor(facts) : wishes.net);
+    plan.why = wishes.net.empty() ? WhyNet(facts) : "--net";
+    plan.origin = "models/" + plan.net.name;
+    PlanInput(facts, wishes, &plan);
+  } else {
+    PlanInput(facts, UsePretrained(*wishes.start, wishes, &plan), &plan);
+    const auto resize = static_cast<int>(wishes.start->images.resize_height());
+    if (wishes.size == 0 && plan.crop && resize > plan.input.height)
+      ResizeTo(resize, resize, &plan);
+  }
   // Decoding is then much faster, and bilinear resizing does not skip pixels.
   plan.scaled_decode = plan.resize_height > 0 && facts.short_side >= 2 * plan.resize_height;
   PlanTraining(facts, wishes, &plan);

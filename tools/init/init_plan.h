@@ -11,12 +11,15 @@
 
 namespace doppio {
 
+struct PretrainedNet;
+
 struct ImageFacts {
   int channels = 3;             // channels of the net's input; 1 if all images are gray
   int height = 0, width = 0;    // common size of all images; 0: their sizes differ
   int short_side = 0;           // median of the shorter sides, in pixels
   bool mixed_channels = false;  // both gray and colour images occur
   DecodeOptions decoding;       // whether to turn images, and how to scale values of 16 bits
+  bool gray = false;            // all images are gray, although the net's input has colours
   int classes = 0;
   int64_t train = 0, test = 0;  // number of images
   std::vector<double> means;    // mean per channel
@@ -46,6 +49,7 @@ struct InitWishes {
   Augmentation augmentation = Augmentation::kUsual;
   bool any_way_up = false;  // images have no top: also flipped, and turned by 90 degrees
   Balance balance = Balance::kNone;
+  const PretrainedNet* start = nullptr;  // the trained net to start from
 };
 
 // Sets the wishes of --augment and --balance. Throws UsageError.
@@ -54,6 +58,8 @@ void SetBalance(const std::string& word, InitWishes* wishes);
 
 struct InitPlan {
   ZooNet net;
+  std::string weights;  // the user's file of weights to start from, or ""
+  std::string origin;   // of the net: "models/resnet18", or the name of the file of weights
   // Why this net was chosen.
   std::string why;
   ImageShape input;                         // shape of the net's input
@@ -79,7 +85,8 @@ ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray);
 // Returns why a net suits the images: "small colour images, 32x32".
 std::string WhyNet(const ImageFacts& facts);
 
-// Makes a plan. Throws UsageError for an unknown net.
+// Makes a plan, for the net of trained weights if there are any. Throws UsageError for an unknown
+// net.
 InitPlan MakePlan(const ImageFacts& facts, const InitWishes& wishes);
 
 }  // namespace doppio

@@ -70,7 +70,8 @@ double TrainingSeconds(const InitPlan& plan, const ImageFacts& facts, const Imag
 std::vector<InitWishes> Rungs(const ImageFacts& facts, const InitWishes& wishes) {
   std::vector<InitWishes> rungs = {wishes};
   const InitPlan usual = MakePlan(facts, wishes);
-  if (!wishes.net.empty() || wishes.size > 0 || usual.net.name == "lenet") return rungs;
+  const bool fixed = !wishes.net.empty() || wishes.size > 0 || wishes.start != nullptr;
+  if (fixed || usual.net.name == "lenet") return rungs;
   const auto add = [&](const std::string& net, int size) {
     if (size >= usual.input.height) return;
     rungs.push_back(wishes);
