@@ -170,8 +170,8 @@ SummaryLines Summarize(const InitData& data, const TimedPlan& timed, const std::
                                     ? ""
                                     : ", tests " + data.test.path)});
   lines.push_back({"classes", std::to_string(facts.classes) + ": " + ClassesText(data)});
-  lines.push_back(
-      {"images", std::string(facts.channels == 1 ? "gray" : "colour") + ", " + SizesText(facts)});
+  lines.push_back({"images", std::string(facts.channels == 1 || facts.gray ? "gray" : "colour") +
+                                 ", " + SizesText(facts)});
   if (!data.left_out.empty()) {
     lines.push_back({"left out", Thousands(static_cast<int64_t>(data.left_out.size())) +
                                      " that cannot be read (" + KindsText(data.left_out) +

@@ -142,7 +142,7 @@ std::string HeadOf(const InitProject& project, const ImageFacts& facts, const In
                    const std::string& purpose) {
   return StrCat("# ", plan.net.title, " for the ", facts.classes, " classes of ", project.name,
                 ", ", purpose, ". Made from ", plan.origin, " by doppio init.\n# ",
-                plan.weights.empty() ? "Published weights" : plan.weights,
+                plan.weights.empty() ? "Published weights" : "The weights of " + plan.weights,
                 " fit: the names of the layers are theirs, but for the last one.\n");
 }
 
