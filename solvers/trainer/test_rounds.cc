@@ -73,6 +73,7 @@ void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
   test.last_rows = run_->schedule.last_rows[i];
   test.class_names =
       ClassNamesOf({test.net->graph().preprocessing, nets_->train().graph().preprocessing});
+  test.named_errors = precision_ ? -1 : run_->options.named_errors;
   LOG(INFO) << "Iteration " << run_->iteration << ", Testing net (#" << i << ")";
   std::optional<DetectionScores> detections;
   if (precision_)
@@ -95,6 +96,8 @@ void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
   LogTest(scores, param.test_compute_loss());
   WarnAtNonFinite(scores, *test.net);
   if (run_->options.on_test) run_->options.on_test(scores);
+  if (i == 0 && scores.predictions != nullptr) run_->result.evaluated = scores;
+  scores.predictions.reset();
   run_->result.tests.push_back(std::move(scores));
 }
 

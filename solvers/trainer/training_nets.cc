@@ -99,6 +99,7 @@ std::unique_ptr<Net> TrainingNets::MakeNet(const NetSource& source, bool train, 
     }
     for (const std::string& note : SampleNotes(graph)) LOG(INFO) << note;
   }
+  if (!train && options.named_errors >= 0) ShowHead(graph, &plan);
   const int parts = run_->ranks() * (train ? run_->microbatches() : 1);
   if (train) WeighRowLosses(parts, &graph);
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);

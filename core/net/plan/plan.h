@@ -73,6 +73,9 @@ struct PlanOptions {
   bool runs = true;
   // Each blob and its gradient keep their own memory to the end of an iteration. Disables fusion.
   bool keep_all = false;
+  // Edges of the graph whose values a program reads after forward, like outputs of the net: they
+  // are stored in the plain layout and keep their memory. Edges inside a chain are left out.
+  std::vector<int> shown = {};
   bool sync_statistics = false;  // see KernelArgs
   // For a net without a loss: backward starts from the values that the user writes to the gradients
   // of the outputs. They are zero until then.
