@@ -62,6 +62,7 @@ _ROOMS = {
         "classify",
         "sweep",
         "pages",
+        "evaluation",
         "onnx",
         "onnx_import",
         "init",

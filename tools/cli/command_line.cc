@@ -340,6 +340,7 @@ class Parser {
     }
     Apply({"solver", SolverIn(line_.files[0]), line_.files[0]});
     line_.given.push_back("solver");
+    line_.folder = line_.files[0];
     line_.files.clear();
   }
 

@@ -23,6 +23,9 @@ struct CommandLine {
   std::string command_name;
   std::vector<std::string> words;  // all arguments after argv[0], unchanged
   std::vector<std::string> files;  // the arguments that are not flags
+  // The folder argument that stands for its solver.prototxt, as in `doppio test photos_doppio`; ""
+  // if there is none.
+  std::string folder;
   Flags flags;                     // a flag that is not given has its default
   bool help = false, version = false;
   bool quiet = false;                 // the log shows only warnings and errors

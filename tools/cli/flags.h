@@ -39,6 +39,7 @@ struct Flags : NetFileOptions,
                DetectionOptions,
                ExportOptions,
                PageOptions,
+               EvaluationOptions,
                InitOptions,
                SingleOptions {};
 
