@@ -211,9 +211,9 @@ std::unique_ptr<TestedNet> PrepareTest(const CommandLine& line, Device* device,
 // Returns the weights to test: those of --weights, or the trained ones of a folder.
 std::string WeightsOf(const CommandLine& line) {
   if (!line.flags.weights.empty() || line.folder.empty()) return line.flags.weights;
-  const std::string weights = TrainedNetIn(line.folder).weights;
-  LOG(INFO) << "Weights: " << weights;
-  return weights;
+  const TrainedWeights trained = TrainedWeightsIn(line.folder);
+  LOG(INFO) << "Weights: " << trained.path << ", " << trained.which;
+  return trained.path;
 }
 
 // Throws UsageError if a flag asks for something that an evaluation of the net does not have.
