@@ -212,7 +212,7 @@ std::unique_ptr<TestedNet> PrepareTest(const CommandLine& line, Device* device,
 std::string WeightsOf(const CommandLine& line) {
   if (!line.flags.weights.empty() || line.folder.empty()) return line.flags.weights;
   const TrainedWeights trained = TrainedWeightsIn(line.folder);
-  LOG(INFO) << "Weights: " << trained.path << ", " << trained.which;
+  LOG(INFO) << "Weights: " << trained.path << " (" << trained.which << ")";
   return trained.path;
 }
 
