@@ -135,7 +135,7 @@ constexpr TopicRow kTopicRows[] = {
      "docs/data.md#image-files"},
     {"image orientation",
      {"exif", "orientation", "rotated photos", "exif_rotation", "upright", "sideways"},
-     "transform_param { exif_rotation: true }; --exif_rotation",
+     "transform_param { exif_rotation: true }",
      "docs/data.md#image-files"},
     {"Lion",
      {"lion optimizer", "sign momentum"},
