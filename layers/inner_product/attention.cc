@@ -91,7 +91,7 @@ AttentionForm ReadAttention(const LayerSpec& spec, const std::vector<Shape>& bot
   form.heads = heads;
   form.depth = q[2] / heads;
   form.values = v[2] / heads;
-  form.scale = param.has_scale() ? param.scale() : 1 / std::sqrt(static_cast<float>(form.depth));
+  form.scale = param.has_scale() ? param.scale() : 1 / std::sqrt(static_cast<double>(form.depth));
   if (spec.phase() == TRAIN) form.ratio = param.dropout_ratio();
   form.random = Random(spec.options.seed, Stream("attention", spec.name()));
   if (bottoms.size() > 3) ReadAttentionMask(spec, bottoms[3], &form);

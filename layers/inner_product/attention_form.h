@@ -15,7 +15,7 @@ namespace doppio {
 struct AttentionForm {
   int64_t batch = 0, queries = 0, keys = 0, heads = 1;
   int64_t depth = 0, values = 0;  // per head
-  float scale = 1;
+  double scale = 1;
   float ratio = 0;  // of dropped weights in this phase
   Random random{0, 0};
   enum { kNoMask, kAdd, kKeep } mask = kNoMask;

@@ -76,7 +76,7 @@ struct Task {
   // Returns the score of a pair whose product is `dot`; minus infinity outside.
   __host__ __device__ float Score(int64_t n, int64_t head, int64_t i, int64_t j, float dot) const {
     if (i >= form.queries || j >= form.keys) return -INFINITY;
-    float score = dot * form.scale;
+    float score = dot * static_cast<float>(form.scale);
     if (form.mask != AttentionForm::kNoMask)
       score += form.Added(static_cast<float>(mask[form.MaskAt(n, head, i, j)]));
     if (form.relative)
@@ -264,7 +264,7 @@ __global__ void RunGradient(const Task<T> task, T* to) {
     }
     for (int own = 0; own < kOwn; ++own) {
       target.Write(item.first + OwnRow(own), item.column + OwnColumn(),
-                   kValues ? out[own] : out[own] * form.scale);
+                   kValues ? out[own] : out[own] * static_cast<float>(form.scale));
     }
   }
 }

@@ -116,7 +116,7 @@ PretrainedNet ReadNet(const std::string& path, const std::string& net) {
   if (EndsWith(path, ".onnx")) model = ImportOnnxFile(path);
   const bool has_net = model.net.layer_size() > 0;
   WeightsFile file = has_net ? WeightsOfModel(model.net, path)
-                     : torch ? ReadSafetensors(path)
+                     : torch ? ReadStateDict(path)
                              : ReadWeights(path);
   if (has_net) file.preprocessing = model.images;
   std::string why;

@@ -76,7 +76,7 @@ std::map<std::string, Arrays> ReadLayers(const std::string& path) {
   return layers;
 }
 
-// The keys of the parts of a name; see ReadSafetensors.
+// The keys of the parts of a name; see ReadStateDict.
 using Keys = std::vector<std::tuple<bool, int64_t, std::string>>;
 Keys KeysOf(const std::string& name) {
   Keys keys;
@@ -92,7 +92,7 @@ Keys KeysOf(const std::string& name) {
 
 }  // namespace
 
-WeightsFile ReadSafetensors(const std::string& path) {
+WeightsFile ReadStateDict(const std::string& path) {
   WeightsFile file;
   file.path = path;
   for (auto& [name, arrays] : ReadLayers(path)) {

@@ -22,7 +22,7 @@ namespace doppio {
 // before "denseblock2". Parts without a number ("downsample") come first, classifiers last.
 //
 // Throws FileError if the file is damaged or has arrays that are no parameters of layers.
-WeightsFile ReadSafetensors(const std::string& path);
+WeightsFile ReadStateDict(const std::string& path);
 
 // Returns the weights of an imported model by its layers.
 WeightsFile WeightsOfModel(const NetParameter& net, const std::string& path);

@@ -39,8 +39,8 @@ std::vector<std::string> NamesIn(const WeightsFile& file) {
 }
 
 // The order of torchvision's ResNet and DenseNet, in which a block's shortcut comes first.
-TEST(ReadSafetensors, OrdersLayersAsNetsHaveThem) {
-  EXPECT_THAT(NamesIn(ReadSafetensors(Temporary(
+TEST(ReadStateDict, OrdersLayersAsNetsHaveThem) {
+  EXPECT_THAT(NamesIn(ReadStateDict(Temporary(
                   "resnet.safetensors",
                   Safetensors({"bn1.weight", "conv1.weight", "fc.weight", "layer1.0.conv1.weight",
                                "layer1.0.downsample.0.weight", "layer1.0.conv2.weight",
@@ -48,19 +48,19 @@ TEST(ReadSafetensors, OrdersLayersAsNetsHaveThem) {
               ElementsAre("bn1", "conv1", "layer1.0.downsample.0", "layer1.0.conv1",
                           "layer1.0.conv2", "layer2.0.conv1", "layer10.0.conv1", "fc"));
   EXPECT_THAT(
-      NamesIn(ReadSafetensors(Temporary(
-          "densenet.safetensors", Safetensors({"classifier.weight", "features.conv0.weight",
-                                               "features.denseblock1.denselayer10.conv1.weight",
-                                               "features.denseblock1.denselayer2.conv1.weight",
-                                               "features.denseblock2.denselayer1.conv1.weight",
-                                               "features.transition1.conv.weight"})))),
+      NamesIn(ReadStateDict(Temporary("densenet.safetensors",
+                                      Safetensors({"classifier.weight", "features.conv0.weight",
+                                                   "features.denseblock1.denselayer10.conv1.weight",
+                                                   "features.denseblock1.denselayer2.conv1.weight",
+                                                   "features.denseblock2.denselayer1.conv1.weight",
+                                                   "features.transition1.conv.weight"})))),
       ElementsAre("features.conv0", "features.denseblock1.denselayer2.conv1",
                   "features.denseblock1.denselayer10.conv1", "features.transition1.conv",
                   "features.denseblock2.denselayer1.conv1", "classifier"));
 }
 
-TEST(ReadSafetensors, PutsTheFactorsOfBatchNormBehindItsStatistics) {
-  const WeightsFile file = ReadSafetensors(Temporary(
+TEST(ReadStateDict, PutsTheFactorsOfBatchNormBehindItsStatistics) {
+  const WeightsFile file = ReadStateDict(Temporary(
       "norm.safetensors",
       Safetensors({"n.bias", "n.running_mean", "n.weight"},
                   ",\"n.running_var\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}")));
@@ -71,9 +71,9 @@ TEST(ReadSafetensors, PutsTheFactorsOfBatchNormBehindItsStatistics) {
   EXPECT_THAT(file.layers[0].blobs[2].data, ElementsAre(1));
 }
 
-TEST(ReadSafetensors, RefusesDamagedFiles) {
+TEST(ReadStateDict, RefusesDamagedFiles) {
   const auto mistake = [](const std::string& content) {
-    return Thrown([&] { ReadSafetensors(Temporary("bad.safetensors", content)); }).message();
+    return Thrown([&] { ReadStateDict(Temporary("bad.safetensors", content)); }).message();
   };
   const auto entry = [&](const std::string& text) {
     return mistake(Safetensors({"a.bias"}, ",\"a.weight\":" + text));
