@@ -164,7 +164,7 @@ TEST(Pipeline, BalancesOnlyClasses) {
     }
   };
   EXPECT_EQ(MessageOf([] { Make(std::make_unique<Regression>(5), Balanced(2, 1)); }),
-            "4: number 3: its label is 0.5, but balance: true needs one whole number, the class; "
+            "4: number 3: its label is 0.500000, but balance: true needs one whole number, the class; "
             "remove balance");
   EXPECT_THAT(MessageOf([] { Make(std::make_unique<Numbers>(5, 2), Balanced(2, 1)); }),
               HasSubstr("number 2: it is bad"));

@@ -182,11 +182,7 @@ LayerRow DetectNetRow() {
                            "rotation_param",
                            "cutout_param",
                            "shift_param",
-                           "flip",
-                           "quarter_turns",
-                           "ignore_label",
-                           "exif_rotation",
-                           "sixteen_bit_range"})
+                           "ignore_label"})
     row.left_out[std::string("transform_param.") + name] = "the layer reads the mean alone";
   return row;
 }
