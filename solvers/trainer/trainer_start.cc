@@ -58,7 +58,7 @@ TrainingRun MakeRun(SolverSpec spec, const TrainerOptions& options,
   mistakes.Try([&] { CheckCombinations(FeaturesOf(run.spec, options)); });
   mistakes.ThrowIfAny();
   if (run.rank() == 0 && WritesSnapshots(param)) {
-    PrepareFolder(param.snapshot_prefix());
+    CheckWritable(param.snapshot_prefix());
     RemoveLeftovers(param.snapshot_prefix());
   }
   return run;

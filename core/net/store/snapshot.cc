@@ -24,11 +24,6 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-std::string WithoutSlash(const std::string& folder) {
-  const size_t last = folder.find_last_not_of('/');
-  return last == std::string::npos ? "/" : folder.substr(0, last + 1);
-}
-
 std::string BaseName(const std::string& path) { return path.substr(DirName(path).size()); }
 
 // Returns the recorded path of the weights if the file exists, else the file of that name beside
@@ -103,30 +98,16 @@ void RemoveLeftovers(const std::string& prefix) { RemoveAbandoned(prefix + "_ite
 void CheckWritable(const std::string& prefix) {
   const std::string folder = FolderOf(prefix);
   const std::string start = "cannot write snapshots '" + prefix + "_iter_*': ";
-  // The last folder alone may be missing: a misspelled path should not become a tree of folders.
-  const bool missing = !FileExists(WithoutSlash(folder));
-  const std::string existing = missing ? FolderOf(WithoutSlash(folder)) : folder;
   std::error_code ignored;
-  if (!std::filesystem::is_directory(existing, ignored)) {
-    throw FileError(start, "there is no folder '", existing,
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw FileError(start, "there is no folder '", folder,
                     "'; create it (mkdir -p) or set another snapshot_prefix");
   }
-  const std::string reason =
-      WhyNotWritable(missing ? existing + "/new" : NamesOfSnapshot(prefix, 0, false).state);
+  const std::string reason = WhyNotWritable(NamesOfSnapshot(prefix, 0, false).state);
   if (!reason.empty()) {
-    throw FileError(start, "folder '", existing, "' is not writable (", reason,
+    throw FileError(start, "folder '", folder, "' is not writable (", reason,
                     "); change its permissions or set another snapshot_prefix");
   }
-}
-
-void PrepareFolder(const std::string& prefix) {
-  CheckWritable(prefix);
-  const std::string folder = FolderOf(prefix);
-  std::error_code reason;
-  if (std::filesystem::create_directory(folder, reason))
-    LOG(INFO) << "created folder '" << folder << "' for the snapshots";
-  // Another training may have created it; the folder that is there, or the quota, decides.
-  if (reason) CheckWritable(prefix);
 }
 
 void WriteSnapshot(const SnapshotContents& c) {

@@ -36,11 +36,8 @@ struct SnapshotNames {
 // Returns the paths for a prefix and iteration; with ".h5" at the end if `hdf5` is true.
 SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5);
 
-// Throws FileError if files with this prefix cannot be created. Their folder may be missing if it can
-// be created beside existing ones. Creates nothing.
+// Throws FileError if files with this prefix cannot be created. Call at the start of a run.
 void CheckWritable(const std::string& prefix);
-// Like CheckWritable, and creates the missing folder. Call at the start of a run.
-void PrepareFolder(const std::string& prefix);
 // Removes the temporary files of killed writers beside the snapshots.
 void RemoveLeftovers(const std::string& prefix);
 

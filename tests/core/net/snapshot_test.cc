@@ -367,7 +367,7 @@ TEST(CheckWritable, NamesTheFolder) {
   const std::string folder = Folder();
   CheckWritable(folder + "run");
   CheckWritable("run");
-  const std::string text = Mistake<FileError>([&] { CheckWritable(folder + "missing/one/run"); });
+  const std::string text = Mistake<FileError>([&] { CheckWritable(folder + "missing/run"); });
   ExpectContains(text, "there is no folder '" + folder + "missing/'");
   ExpectContains(text, "mkdir -p");
   WriteFileAtomically(folder + "file", "");
@@ -380,24 +380,6 @@ TEST(CheckWritable, NamesTheFolder) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   chmod(folder.c_str(), 0500);
   ExpectContains(Mistake<FileError>([&] { CheckWritable(folder + "run"); }), "is not writable");
-}
-
-TEST(PrepareFolder, CreatesTheLastFolderOnly) {
-  const std::string folder = Folder();
-  CheckWritable(folder + "새 폴더/run");
-  EXPECT_FALSE(FileExists(folder + "새 폴더")) << "a check creates nothing";
-  testing::internal::CaptureStderr();
-  PrepareFolder(folder + "새 폴더/run");
-  ExpectContains(testing::internal::GetCapturedStderr(),
-                 "created folder '" + folder + "새 폴더/' for the snapshots");
-  EXPECT_TRUE(FileExists(folder + "새 폴더/."));
-  testing::internal::CaptureStderr();
-  PrepareFolder(folder + "새 폴더/run");
-  EXPECT_EQ("", testing::internal::GetCapturedStderr());
-  ExpectContains(Mistake<FileError>([&] { PrepareFolder(folder + "missing/one/run"); }),
-                 "there is no folder '" + folder + "missing/'");
-  ExpectContains(Mistake<FileError>([&] { PrepareFolder("/proc/missing/run"); }),
-                 "'/proc/' is not writable (");
 }
 
 TEST(SharedFiles, StatesOfOtherCaffesLoad) {

@@ -243,7 +243,7 @@ class MistakeTest(TinyCase):
         for net, solver, said in (
                 (no_data, TINY_SOLVER, "train_lmdb"),
                 (no_mean, TINY_SOLVER, "mean.binaryproto"),
-                (TINY_NET, TINY_SOLVER.replace('"tiny"', '"none/deep/tiny"'), "there is no folder 'none/'"),
+                (TINY_NET, TINY_SOLVER.replace('"tiny"', '"none/tiny"'), "there is no folder 'none/'"),
                 (TINY_NET, TINY_SOLVER + 'weights: "none.caffemodel"\n', "none.caffemodel")):
             self.write("net.prototxt", net)
             self.write("solver.prototxt", solver)
