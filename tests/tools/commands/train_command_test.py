@@ -57,7 +57,8 @@ class TrainTest(TinyCase):
         self.succeed("train", "--solver=solver.prototxt")
 
         def said(*args):
-            return self.succeed("test", "--weights=tiny_iter_20.caffemodel", *args).splitlines()[-1]
+            out = self.succeed("test", "--weights=tiny_iter_20.caffemodel", *args)
+            return next(line for line in out.splitlines() if " images" in line and ", in " in line)
         net = "--model=net.prototxt"
         self.assertEqual("10 of 10 images, in 3 batches of 4, the last one of 2", said(net))
         self.assertEqual("4 of 10 images, in 1 batch of 4", said("--solver=solver.prototxt"))
@@ -256,7 +257,8 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.assertIn("iteration 40,", self.succeed(*commands[3][1:]))
         self.assertNotIn("max_iter=20", commands[3])
         # A net that finds objects is for detect.
-        self.write("deploy.prototxt", 'input: "data" input: "im_info" layer { name: "x" type: "ReLU" bottom: "data" top: "x" }')
+        self.write("deploy.prototxt", 'input: "data" input_shape { dim: 1 dim: 1 dim: 8 dim: 8 } '
+                   'input: "im_info" input_shape { dim: 1 dim: 3 } layer { name: "x" type: "ReLU" bottom: "data" top: "x" }')
         self.assertIn("doppio detect --model=deploy.prototxt", self.succeed("train", "--solver=solver.prototxt"))
         # With the log format for Caffe's parsers, nothing is added.
         self.assertNotIn("next:", self.succeed("train", "--solver=solver.prototxt", "--log_format=caffe"))
