@@ -27,7 +27,7 @@ layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "acc
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 """
 SOLVER = """net: "%s/net.prototxt" type: "SGD" base_lr: 0.1 momentum: 0.9 lr_policy: "fixed"
-max_iter: 20 test_iter: 4 test_interval: 10 random_seed: 3 snapshot: 10 snapshot_prefix: "snap/run" display: 5
+max_iter: 20 test_iter: 4 test_interval: 10 random_seed: 3 snapshot: 10 snapshot_prefix: "snap_run" display: 5
 """
 
 
@@ -161,7 +161,7 @@ class TrainingTest(case.Case):
             time.sleep(0.05)
         os.kill(doppio.runs("run")[0].settings["pid"], signal.SIGTERM)
         out, log = script.communicate(timeout=60)
-        self.assertRegex(out, r"^True snap/run_iter_\d+\.caffemodel\n$", log)
+        self.assertRegex(out, r"^True snap_run_iter_\d+\.caffemodel\n$", log)
 
 
 class RunsTest(case.Case):
