@@ -341,7 +341,7 @@ class WeightsTest(tool_case.ToolCase):
         self.assertIn(" ip ", self.succeed("weights", "ls", "s_iter_1.caffemodel.h5"))
 
     def test_says_what_is_wrong(self):
-        self.assertIn("'weights' needs ls FILE | diff FILE FILE; there is no 'a.prototxt'",
+        self.assertIn("'weights' needs ls FILE | diff FILE FILE | average FILE FILE...; there is no 'a.prototxt'",
                       self.fail_with(2, "weights", "a.prototxt"))
         self.assertIn("'weights diff' needs FILE FILE", self.fail_with(2, "weights", "diff", "a.prototxt"))
         self.assertIn("--tolerance needs 0 or more",

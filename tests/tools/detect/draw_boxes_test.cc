@@ -31,7 +31,7 @@ bool IsBlack(const Image& image, int x, int y) {
 
 TEST(DrawBoxes, DrawsTheSidesOfABoxAndItsLabel) {
   const std::string copy = testing::TempDir() + "drawn.png";
-  WriteWithBoxes(BlackFile("black.png"), {{1, 0.9, {20, 30, 60, 50}}}, {{1, "cat"}}, copy);
+  WriteWithBoxes({}, BlackFile("black.png"), {{1, 0.9, {20, 30, 60, 50}}}, {{1, "cat"}}, copy);
   const Image drawn = DecodeFor({}, 3, ReadFile(copy));
   ASSERT_EQ("3x60x80", drawn.shape.ToString());
   for (const auto& [x, y] : {std::make_pair(20, 40), {60, 40}, {40, 30}, {40, 50}})
@@ -43,7 +43,7 @@ TEST(DrawBoxes, DrawsTheSidesOfABoxAndItsLabel) {
 
 TEST(DrawBoxes, WritesJpegForNamesOfJpegs) {
   const std::string copy = testing::TempDir() + "drawn.JPG";
-  WriteWithBoxes(BlackFile("black.png"), {}, {}, copy);
+  WriteWithBoxes({}, BlackFile("black.png"), {}, {}, copy);
   const std::string file = ReadFile(copy);
   EXPECT_EQ(ImageFormat::kJpeg,
             FormatOf(reinterpret_cast<const uint8_t*>(file.data()), file.size()));
