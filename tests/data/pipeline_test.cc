@@ -163,9 +163,10 @@ TEST(Pipeline, BalancesOnlyClasses) {
       record->labels = index == 3 ? std::vector<float>{0.5F} : std::vector<float>{1};
     }
   };
-  EXPECT_EQ(MessageOf([] { Make(std::make_unique<Regression>(5), Balanced(2, 1)); }),
-            "4: number 3: its label is 0.500000, but balance: true needs one whole number, the class; "
-            "remove balance");
+  EXPECT_EQ(
+      MessageOf([] { Make(std::make_unique<Regression>(5), Balanced(2, 1)); }),
+      "4: number 3: its label is 0.500000, but balance: true needs one whole number, the class; "
+      "remove balance");
   EXPECT_THAT(MessageOf([] { Make(std::make_unique<Numbers>(5, 2), Balanced(2, 1)); }),
               HasSubstr("number 2: it is bad"));
   PipelineOptions tolerant = Balanced(4, 1);

@@ -123,17 +123,17 @@ DOPPIO_REGISTER(LayerRows, "ImageLabelmapData",
 DOPPIO_REGISTER(LayerRows, "HDF5Data", SourceLayer({}));
 DOPPIO_REGISTER(
     LayerRows, "RoiData",
-    SourceLayer(AllOf(
-        {OldPlaces("data_param"), OfIdx(), OfPairs(), OfPlainImages(), OfAllImages(),
-         OfWholeImages(), OfTraining("data_param"),
-         Because("the layer reads image by image, in its own order", "data_param",
-                 {"rand_skip", "prefetch", "shuffle", "threads", "parser_threads", "cache",
-                  "precache", "side", "force_encoded_color", "transform_param"}),
-         Because("not read by the layer", "transform_param",
-                 {"emit_constraint", "ignore_label", "mirror", "crop_size", "mean_file",
-                  "force_gray", "crop_h", "crop_w", "flow", "bgr2rgb", "use_gpu_transform",
-                  "random_seed", "forward_packing", "display", "num_labels"}),
-         FieldReasons{{"python_param", "of the layer in Python that RoiData stands for"}}})));
+    SourceLayer(
+        AllOf({OldPlaces("data_param"), OfIdx(), OfPairs(), OfPlainImages(), OfAllImages(),
+               OfWholeImages(), OfTraining("data_param"),
+               Because("the layer reads image by image, in its own order", "data_param",
+                       {"rand_skip", "prefetch", "shuffle", "threads", "parser_threads", "cache",
+                        "precache", "side", "force_encoded_color", "transform_param"}),
+               Because("not read by the layer", "transform_param",
+                       {"emit_constraint", "ignore_label", "mirror", "crop_size", "mean_file",
+                        "force_gray", "crop_h", "crop_w", "flow", "bgr2rgb", "use_gpu_transform",
+                        "random_seed", "forward_packing", "display", "num_labels"}),
+               FieldReasons{{"python_param", "of the layer in Python that RoiData stands for"}}})));
 DOPPIO_REGISTER(LayerRows, "DummyData",
                 SourceLayer(Because("its effect depends on the number of rows, which replicas "
                                     "and test batches change",

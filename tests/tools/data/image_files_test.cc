@@ -101,7 +101,10 @@ TEST_F(ImageFilesTest, AFolderWithoutImagesIsAMistakeAfterTheOthers) {
 }
 
 TEST_F(ImageFilesTest, TheFirstBytesDecide) {
-  const std::string jpeg("\xff\xd8\xff", 3), heic("\0\0\0\x18" "ftypheic", 12);
+  const std::string jpeg("\xff\xd8\xff", 3), heic(
+                                                 "\0\0\0\x18"
+                                                 "ftypheic",
+                                                 12);
   Write("without ending", jpeg);
   Write("사진.old", "GIF89a");
   Write("heic.jpg", heic);
@@ -116,7 +119,10 @@ TEST_F(ImageFilesTest, TheFirstBytesDecide) {
 }
 
 TEST_F(ImageFilesTest, ImagesInOtherFormatsAreCounted) {
-  const std::string avif("\0\0\0\x18" "ftypavif", 12);
+  const std::string avif(
+      "\0\0\0\x18"
+      "ftypavif",
+      12);
   Write("b.TIF", avif);
   Write("a/c.webp", avif);
   const std::string others = "2 in formats that Doppio does not read, such as '" + folder_ +
