@@ -155,7 +155,7 @@ void SetAugmentation(const std::string& words, InitWishes* wishes) {
   }
   if (!wishes->any_way_up) return;
   if (wishes->augmentation == Augmentation::kNone) {
-    throw UsageError("--augment: none and turns exclude each other; got '", words, "'");
+    throw UsageError("--augment: turns needs light or strong; got '", words, "'");
   }
   if (wishes->augmentation == Augmentation::kUsual) wishes->augmentation = Augmentation::kLight;
 }
