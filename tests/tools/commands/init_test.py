@@ -555,7 +555,7 @@ class TimeTest(InitCase):
         for flag, message in (("--minutes=-1", "--minutes needs 0 to"),
                               ("--augment=much", "--augment needs none, light or strong, and may add turns"),
                               ("--augment=light,strong", "got 'light,strong'"),
-                              ("--augment=none,turns", "none and turns exclude each other"),
+                              ("--augment=none,turns", "turns needs light or strong"),
                               ("--balance=both", "--balance")):
             self.assertIn(message, self.fail_with(2, "init", "photos", flag))
         self.assertFalse(os.path.exists(self.path("photos_doppio")))
