@@ -12,6 +12,7 @@ bool MakesDetections(const std::string& layer_type) {
 }
 
 bool FindsObjects(const NetParameter& net) {
+  if (Contains(net.input(), "im_info")) return true;
   return std::any_of(net.layer().begin(), net.layer().end(), [](const LayerParameter& layer) {
     return MakesDetections(layer.type()) ||
            (layer.type() == "Input" && Contains(layer.top(), "im_info"));
