@@ -113,10 +113,12 @@ bool MatrixUpdates::Run(size_t slice, const MatrixStep<T>& step) {
   ParallelFor(matrix.stored, kUpdateChunk, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T w = step.values[i];
-      const T amount = step.rate * (length * x[i] + step.decay * Pull(s, w));
-      step.values[i] = w - amount;
-      if (step.keep_steps) step.gradients[i] = amount;
+      // The step is stored in each case. Otherwise the compiler would round the difference in one
+      // operation where steps are not kept, and the weights would have other bits.
+      directions[i] = step.rate * (length * x[i] + step.decay * Pull(s, w));
+      step.values[i] = w - directions[i];
     }
+    if (step.keep_steps) std::copy(directions + begin, directions + end, step.gradients + begin);
     if (!AllFinite(step.values + begin, end - begin)) finite = false;
   });
   return finite;
