@@ -15,6 +15,32 @@ constexpr int kIterations = 5;
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr double kLeastNorm = 1e-7;  // added to the norm, so that a matrix of zeros stays one
 
+// Rows and columns of a parameter; 0 if it is not a matrix.
+struct Sides {
+  explicit Sides(const TensorSpec& value) {
+    const int64_t first = value.shape.rank() < 2 ? 1 : value.shape[0];
+    const int64_t others = value.shape.count() / std::max<int64_t>(1, first);
+    if (first < 2 || others < 2) return;
+    rows = first;
+    columns = others;
+  }
+  int64_t rows = 0, columns = 0;
+};
+
+// Elements of the scratch memory: room for the largest matrix.
+struct Room {
+  void Add(const TensorSpec& value) {
+    const Sides sides(value);
+    if (sides.rows == 0) return;
+    stored = std::max(stored, value.stored());
+    count = std::max(count, sides.rows * sides.columns);
+    const int64_t side = std::min(sides.rows, sides.columns);
+    square = std::max(square, side * side);
+    if (!value.layout.plain()) converted = std::max(converted, sides.rows * sides.columns);
+  }
+  int64_t stored = 0, converted = 0, count = 0, square = 0;
+};
+
 // The sum does not depend on the number of threads.
 template <class T>
 double NormOf(const T* x, int64_t count) {
@@ -54,32 +80,36 @@ T* Orthogonalize(int64_t rows, int64_t columns, T* x, T* next, T* gram, T* squar
 template float* Orthogonalize(int64_t, int64_t, float*, float*, float*, float*);
 template double* Orthogonalize(int64_t, int64_t, double*, double*, double*, double*);
 
+int64_t MatrixUpdateBytes(const std::vector<Param>& params) {
+  Room room;
+  for (const Param& param : params)
+    if (param.gradient) room.Add(param.value);
+  const int64_t elements = room.stored + room.converted + room.count + 2 * room.square;
+  return params.empty() ? 0 : elements * ElementBytes(params[0].value.dtype);
+}
+
 MatrixUpdates::MatrixUpdates(Device* device, const std::vector<UpdateSlice>& slices) {
-  int64_t stored = 0, count = 0, converted = 0, side = 0;
+  Room room;
   for (const UpdateSlice& slice : slices) {
     Matrix& matrix = matrices_.emplace_back();
     const TensorSpec& value = slice.value;
-    const int64_t rows = value.shape.rank() < 2 ? 1 : value.shape[0];
-    const int64_t columns = value.shape.count() / std::max<int64_t>(1, rows);
-    if (rows < 2 || columns < 2 || !slice.gradient) continue;
-    matrix.rows = rows;
-    matrix.columns = columns;
+    if (!slice.gradient) continue;
+    room.Add(value);
+    const Sides sides(value);
+    matrix.rows = sides.rows;
+    matrix.columns = sides.columns;
     matrix.stored = value.stored();
-    stored = std::max(stored, matrix.stored);
-    count = std::max(count, rows * columns);
-    side = std::max(side, std::min(rows, columns));
-    if (value.layout.plain()) continue;
+    if (sides.rows == 0 || value.layout.plain()) continue;
     const TensorSpec plain{value.shape, value.dtype, Layout()};
     matrix.to_plain = OpsOf(device).Convert(value, plain);
     matrix.to_stored = OpsOf(device).Convert(plain, value);
-    converted = std::max(converted, rows * columns);
   }
   const int64_t bytes = slices.empty() ? 0 : ElementBytes(slices[0].value.dtype);
-  directions_ = Buffer(device, stored * bytes);
-  plain_ = Buffer(device, converted * bytes);
-  next_ = Buffer(device, count * bytes);
-  gram_ = Buffer(device, side * side * bytes);
-  square_ = Buffer(device, side * side * bytes);
+  directions_ = Buffer(device, room.stored * bytes);
+  plain_ = Buffer(device, room.converted * bytes);
+  next_ = Buffer(device, room.count * bytes);
+  gram_ = Buffer(device, room.square * bytes);
+  square_ = Buffer(device, room.square * bytes);
 }
 
 template <class T>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/math/tensor_ops.h"
+#include "core/net/store/param.h"
 #include "solvers/update/apply.h"
 #include "solvers/update/update_element.h"
 
@@ -44,6 +45,9 @@ struct MatrixStep {
   T* history = nullptr;     // the momentum
   bool keep_steps = false;  // store the amounts subtracted from the values in `gradients`
 };
+
+// Returns the bytes of MatrixUpdates for these parameters.
+int64_t MatrixUpdateBytes(const std::vector<Param>& params);
 
 // The matrices among the parameters of one arena, and scratch memory for the largest one: two or
 // three times its size and two squares of its shorter side. Not thread-safe.

@@ -49,7 +49,7 @@ std::string RowsText(const std::string& field, int64_t rows, const Shape& row) {
 }
 
 // Draws a filler of values. What each row gets must not depend on the number of rows, so that
-// replicas share a batch: FAN_OUT, AVERAGE and `sparse` are not among the fields.
+// replicas share a batch: FAN_OUT, AVERAGE, `sparse` and dirac's `groups` are not among the fields.
 std::string DrawValueFiller(Draw* draw, const Shape& row) {
   std::vector<std::string> types = {"constant",          "uniform", "gaussian", "truncated_normal",
                                     "positive_unitball", "xavier",  "msra"};

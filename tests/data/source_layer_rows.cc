@@ -137,7 +137,7 @@ DOPPIO_REGISTER(
 DOPPIO_REGISTER(LayerRows, "DummyData",
                 SourceLayer(Because("its effect depends on the number of rows, which replicas "
                                     "and test batches change",
-                                    "dummy_data_param.data_filler", {"sparse"})));
+                                    "dummy_data_param.data_filler", {"sparse", "groups"})));
 DOPPIO_REGISTER(LayerRows, "Input", SourceLayer({}, LayerRow::kOutside));
 DOPPIO_REGISTER(LayerRows, "MemoryData", SourceLayer({}, LayerRow::kOutside));
 

@@ -115,12 +115,12 @@ class TpeTest(sweep_case.SweepCase):
         self.assertEqual(self.table(whole), self.table(json.loads(again.stdout)))
 
     def test_failed_trials_are_no_results(self):
-        result = self.tpe("s", "--trials=3", "--param=net.layer[ip].inner_product_param.num_output=choice:10,5", "--seed=4")
+        result = self.tpe("s", "--trials=6", "--param=net.layer[ip].inner_product_param.num_output=choice:10,5", "--seed=4")
         failed = sum(trial["state"] == "failed" for trial in result["trials"])
         self.assertGreater(failed, 0, "another seed is needed")
-        last = [trial for trial in result["trials"] if trial["trial"] == 2][0]
+        last = [trial for trial in result["trials"] if trial["trial"] == 5][0]
         before = failed - (last["state"] == "failed")
-        self.assertEqual(2 - before, self.calls()[-1][1])
+        self.assertEqual(5 - before, self.calls()[-1][1])
 
     def check_refused(self, message, *args, code=2, **more):
         self.more.update(more)

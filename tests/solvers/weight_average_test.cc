@@ -18,7 +18,7 @@ namespace doppio {
 namespace {
 
 constexpr const char* kSolver =
-    " base_lr: 0.05 lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.01 max_iter: 6 snapshot: 3 ";
+    " base_lr: 0.002 lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.01 max_iter: 6 snapshot: 3 ";
 
 using Values = std::vector<std::vector<float>>;
 

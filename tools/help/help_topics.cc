@@ -23,7 +23,7 @@ constexpr char kRatePolicy[] = "learning rate policy";
 
 constexpr TopicRow kTopicRows[] = {
     {"augmentation",
-     {"data augmentation", "crop", "crop_size", "random crop", "mirror", "flip", "vertical flip",
+     {"data augmentation", "random crop", "mirror", "flip", "vertical flip",
       "quarter_turns", "rotate 90", "distortion", "transform", "transform_param"},
      "init --augment=strong, or transform_param; data preview --augmented shows it",
      "docs/data.md#random-changes"},

@@ -72,7 +72,7 @@ void ImportGroupNorm(const ImportNode& node) {
   LayerParameter layer = LayerOf(node.op() == "GroupNormalization" ? "GroupNorm" : "InstanceNorm");
   if (layer.type() == "GroupNorm") {
     const int groups = node.Narrow(node.attributes.Int("num_groups", 0));
-    if (groups == 0 || learned[0] % groups != 0)
+    if (groups < 1 || learned[0] % groups != 0)
       node.Refuse("its num_groups, ", groups, ", does not divide ", learned[0], " channels");
     node.attributes.Int("stash_type", 1);
     layer.mutable_group_norm_param()->set_groups(static_cast<uint32_t>(groups));

@@ -4,6 +4,7 @@
 #ifndef DOPPIO_CORE_NET_PLAN_PLAN_H_
 #define DOPPIO_CORE_NET_PLAN_PLAN_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -64,6 +65,8 @@ struct PlanOptions {
   MemorySaving saving;
   // Copies of the learnable parameters that a solver will allocate on the device after its nets.
   int history_slots = 0;
+  // Returns the bytes of scratch memory that its updates will allocate as well; null: none.
+  std::function<int64_t(const std::vector<Param>&)> update_scratch;
   // Number of ranks that divide these copies among themselves.
   int history_ranks = 1;
   // Bytes per gradient element that the exchange with other ranks will allocate on the device.

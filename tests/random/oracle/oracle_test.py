@@ -354,6 +354,7 @@ class OracleTest(unittest.TestCase):
         self.check(fields % "normalize: false ignore_label: 1", [scores, [1, 1.5]], [0], [[[0, 0], [0, 0]]])
         self.check(fields % "label_smoothing: 0.5 normalization: NONE", [scores[:1], [1]], [.75 * one + .25 * two])
         self.check(fields % "weight_by_label_freqs: true class_weighting: [3, 5]", [scores[:1], [1]], [5 * one])
+        self.check(fields % "class_counts: [3, 1]", [scores, label], [(2 * one + 2 / 3 * two) / 2])
         self.check(fields % "", [scores[:1], [[.5, .5]]], [.5 * one + .5 * two], [[[-.25, .25]]])
         self.check(fields % "", [scores, label], [(one + two) / 2, [[.25, .75]] * 2, [one, two]])
         # The probability is at least the smallest normal float.
