@@ -205,7 +205,7 @@ TEST(WeightAverage, BeginsOrEndsAtAResume) {
     const LogLines log;
     TrainerOptions options;
     options.resume = plain.State(6);
-    const auto trainer = plain.Make(options, "ema_decay: 0.9 max_iter: 6");
+    const auto trainer = plain.Make(options, "ema_decay: 0.9");
     EXPECT_EQ(log.Count("has no averaged weights; the averages (ema_decay) start from its weights"),
               1);
     trainer->Snapshot();

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 #include <string>
 
 #include "tools/cli/json_text.h"
@@ -24,10 +25,9 @@ class JsonList {
   }
 
   void Add(const nlohmann::json& element) {
-    std::string text = "\n" + JsonText(element);
-    for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 5)
-      text.insert(at + 1, "    ");
-    out_ << (empty_ ? "" : ",") << text;
+    out_ << (empty_ ? "" : ",");
+    std::istringstream lines(JsonText(element));
+    for (std::string line; std::getline(lines, line);) out_ << "\n    " << line;
     empty_ = false;
   }
 

@@ -259,10 +259,10 @@ TEST(Plan, SaysWhichInPlaceWritesGotTheirOwnMemory) {
 }
 
 TEST(Plan, SaysNothingOfInPlaceLayersWhoseOwnBackwardNeedsTheValue) {
-  const Built built = Train(kInput + Conv("c1", "x", 4) + Layer("b", "BatchNorm", "c1", "c1") +
-                                Layer("s", "Scale", "c1", "c1") + Layer("r", "ReLU", "c1", "c1") +
-                                Classifier("c1"),
-                            false, "");
+  const Built built =
+      Train(kInput + Conv("c1", "x", 4) + Layer("b", "BatchNorm", "c1", "c1") +
+                Layer("s", "Scale", "c1", "c1") + Layer("r", "ReLU", "c1", "c1") + Classifier("c1"),
+            false, "");
   EXPECT_TRUE(built.net->plan().notes.empty()) << built.net->plan().notes[0];
 }
 
