@@ -22,13 +22,19 @@ py::array_t<uint8_t> ArrayOf(const Image& image) {
 }
 
 // Returns the image as height x width x channels in BGR order, as data layers see it.
-py::array_t<uint8_t> LoadImage(const std::string& path, bool color) {
+py::array_t<uint8_t> LoadImage(const std::string& path, bool color, bool exif_rotation,
+                               int sixteen_bit_range) {
+  if (sixteen_bit_range < 256 || sixteen_bit_range > kSixteenBits) {
+    throw UsageError("sixteen_bit_range is from 256 to 65536; got ", sixteen_bit_range);
+  }
   Image image;
   {
     const py::gil_scoped_release release;
     const std::string file = ReadFile(path);
     DecodeOptions options;
     options.color = color ? DecodeOptions::Color::kColor : DecodeOptions::Color::kGray;
+    options.upright = exif_rotation;
+    options.sixteen_bit_range = sixteen_bit_range;
     try {
       Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), options, &image);
     } catch (const Error& error) {
@@ -63,7 +69,8 @@ py::array_t<uint8_t> Prepare(const NetInput& input, const Pixels8& pixels) {
 }  // namespace
 
 void AddImages(py::module_* module) {
-  module->def("load_image", &LoadImage, py::arg("path"), py::arg("color"));
+  module->def("load_image", &LoadImage, py::arg("path"), py::arg("color"), py::arg("exif_rotation"),
+              py::arg("sixteen_bit_range"));
   py::class_<NetInput>(*module, "NetInput")
       .def(py::init(&MakeNetInput), py::arg("record"), py::arg("channels"), py::arg("height"),
            py::arg("width"))

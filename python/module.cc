@@ -13,6 +13,7 @@
 #include "core/base/text/nearest.h"
 #include "core/base/text/split_at.h"
 #include "core/base/threads.h"
+#include "core/base/version.h"
 #include "core/net/graph/find_blob.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
@@ -237,6 +238,7 @@ PYBIND11_MODULE(_doppio, m) {
   m.def("schema", &doppio::Schema);
   m.def("load_numpy", &doppio::LoadNumpy);
   doppio::AddImages(&m);
+  m.attr("version") = doppio::Version();
   m.attr("TRAIN") = static_cast<int>(doppio::TRAIN);
   m.attr("TEST") = static_cast<int>(doppio::TEST);
 }

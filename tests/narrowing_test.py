@@ -43,12 +43,21 @@ ALLOWED = {
         "in.Number(os2 ? 2 : 4)": "the field has 32 bits and a sign", "std::abs(height)": CHECKED, "bmp.bits / 8": PIXEL,
         "per_byte == 1 ? byte : i % 2 == 0 ? byte >> 4 : byte & 15": PIXEL,
         "top > 7 ? (pixel & mask) >> (top - 7) : (pixel & mask) << (7 - top)": PIXEL},
+    "data/decode/decode_formats.h": {"std::min(255, value * 256 / range_)": "a value and a range of at most 16 bits"},
+    "data/decode/decode_gif.cc": {"count": "at most the bytes asked for"},
     "data/decode/decode_jpeg.cc": {"k - (((255 - light[i]) * k) >> 8)": PIXEL},
     "data/decode/decode_png.cc": {
-        "low": PIXEL, "png_get_image_height(png, info)": CHECKED, "png_get_image_width(png, info)": CHECKED},
+        "value": "the line before it refuses more than 8 bits", "png_get_image_height(png, info)": CHECKED, "png_get_image_width(png, info)": CHECKED},
     "data/decode/decode_pnm.cc": {
-        "number": "at most 2^30", "value >> 8": PIXEL, "value": PIXEL,
+        "number": "at most 2^30", "value": PIXEL,
         "pnm.text() ? value * 255 / pnm.largest : value": PIXEL},
+    "data/decode/decode_tiff.cc": {
+        "small ? value : value >> 8": PIXEL, "layout.height": CHECKED, "layout.width": CHECKED,
+        "value": "an index of a palette, or a value that the line before it limits",
+        "(value ^ flip) * 255 / most": "at most 255"},
+    "data/decode/decoding.h": {
+        "fields.sixteen_bit_range()": "from 256 to 2^16", "options.sixteen_bit_range": "from 256 to 2^16"},
+    "data/decode/exif.cc": {"orientation": "from 1 to 8"},
     "data/decode/gzip.cc": {"std::min<size_t>(left, std::numeric_limits<uInt>::max())": "the larger numbers are cut off"},
     "data/decode/jpeg_reader.cc": {"left": CHECKED, "left + columns": CHECKED},
     "data/decode/jpeg_reader.h": {
@@ -58,8 +67,10 @@ ALLOWED = {
     "data/source/idx.cc": {"content[i]": "a char", "extents[0]": CHECKED, "extents[1]": CHECKED, "extents[2]": CHECKED},
     "data/source/lmdb_file.cc": {"number": "the field has 32 bits"},
     "data/source/window_file.cc": {"value": CHECKED},
+    "tools/onnx_import/classifier.cc": {"std::count_if(layers.begin(), layers.end(), is_input)": MEMORY},
     "tools/onnx_import/import_node.cc": {"axis < 0 ? axis + rank : axis": "at least 0, less than the rank"},
     "tools/onnx_import/import_onnx.cc": {"opset.version()": "between the opsets that import reads"},
+    "tools/onnx_import/normalizations.cc": {"groups": "the line before it refuses numbers below 1"},
     "tools/onnx_import/onnx_array.cc": {"bits": "ONNX keeps 16 bits in 32"},
     "tools/onnx_import/poolings.cc": {"kChannelsLast[axis]": "less than 4"},
     "tools/sweep/sweep_journal.cc": {

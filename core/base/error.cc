@@ -32,6 +32,19 @@ std::string Shortened(const std::string& message) {
   return message.substr(0, kEnd) + " ... " + message.substr(message.size() - kEnd);
 }
 
+// Returns "context: message". If the message begins with "cannot read 'PATH': " and the context
+// names 'PATH', the message says "it" instead.
+std::string InContext(const std::string& context, const std::string& message) {
+  const std::string reads = "cannot read ";
+  const size_t end = message.find("': ");
+  if (message.compare(0, reads.size(), reads) == 0 && end != std::string::npos) {
+    const std::string quoted = message.substr(reads.size(), end + 1 - reads.size());
+    if (Printable(context).find(quoted) != std::string::npos)
+      return context + ": " + reads + "it" + message.substr(end + 1);
+  }
+  return context + ": " + message;
+}
+
 }  // namespace
 
 std::string SourceLoc::ToString() const {
@@ -73,7 +86,8 @@ void ErrorCollector::ThrowIfAny() const {
 }
 
 void RethrowWithContext(const Error& error, const SourceLoc& at, const std::string& context) {
-  throw Error(error.code(), error.at().known() ? error.at() : at, context + ": " + error.message());
+  throw Error(error.code(), error.at().known() ? error.at() : at,
+              InContext(context, error.message()));
 }
 
 Error CannotStart(const std::string& what, int reason) {

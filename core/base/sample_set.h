@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct RandomMove {
   Follows follows = Follows::kSameSize;
 };
 
+// The indices of the records of each class that has any.
+using ClassLists = std::vector<std::vector<int64_t>>;
+
 // Describes the samples of a source.
 struct SampleSet {
   int64_t count = 0;  // samples in an epoch; 0 if the source has no end
@@ -40,6 +44,8 @@ struct SampleSet {
   std::vector<int64_t> blocks;
   // The order of the source alone has the random stream Stream("data", layer) ^ order_salt.
   uint64_t order_salt = 0;
+  // Set if the source takes every class equally often.
+  std::shared_ptr<const ClassLists> classes;
 
   // Sizes of the first image: stored, and as the crop gets it. 0 x 0 if the samples are no images.
   PixelSize stored, before_crop;
@@ -52,7 +58,8 @@ struct GroupRule {
   int64_t count = 0;  // as in SampleSet
   bool shuffle = false;
   uint32_t rand_skip = 0;
-  std::vector<int64_t> blocks;
+  std::vector<int64_t> blocks;  // empty if there are classes
+  std::shared_ptr<const ClassLists> classes;
   uint64_t stream = 0;        // of rand_skip and of changes that move pixels
   uint64_t order_stream = 0;  // of the order
   int crop_step = 1;          // random crops begin at multiples of so many pixels

@@ -23,22 +23,23 @@ DOPPIO_REGISTER(Libraries, "OpenBLAS",
 }  // namespace
 
 void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
-          const float* a, const float* b, float beta, float* c) {
-  const dnnl_status_t status =
-      dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a,
-                 transpose_a ? m : k, b, transpose_b ? k : n, beta, c, n);
+          const GemmRows<const float>& a, const GemmRows<const float>& b, float beta,
+          const GemmRows<float>& c) {
+  const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k,
+                                          alpha, a.data, a.row, b.data, b.row, beta, c.data, c.row);
   DOPPIO_CHECK(status == dnnl_success, "sgemm refused its arguments");
 }
 
 void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha,
-          const double* a, const double* b, double beta, double* c) {
+          const GemmRows<const double>& a, const GemmRows<const double>& b, double beta,
+          const GemmRows<double>& c) {
   // Otherwise OpenBLAS's own threads would compete with the compute pool.
   static const bool single = (openblas_set_num_threads(1), true);
   (void)single;
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
               transpose_b ? CblasTrans : CblasNoTrans, static_cast<int>(m), static_cast<int>(n),
-              static_cast<int>(k), alpha, a, static_cast<int>(transpose_a ? m : k), b,
-              static_cast<int>(transpose_b ? k : n), beta, c, static_cast<int>(n));
+              static_cast<int>(k), alpha, a.data, static_cast<int>(a.row), b.data,
+              static_cast<int>(b.row), beta, c.data, static_cast<int>(c.row));
 }
 
 }  // namespace doppio

@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "data/annotation/coco.h"
 #include "data/annotation/voc.h"
+#include "data/decode/exif.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
 #include "proto/detection.pb.h"
@@ -27,8 +28,8 @@ const char* const kVocClasses[] = {"aeroplane",   "bicycle", "bird",  "boat",   
 
 class AnnotatedFiles : public Source {
  public:
-  AnnotatedFiles(const RoiDataParameter& parameter, bool empty_ones)
-      : names_(parameter.class_name().begin(), parameter.class_name().end()) {
+  AnnotatedFiles(const RoiDataParameter& parameter, bool empty_ones, const DecodeOptions& decoding)
+      : names_(parameter.class_name().begin(), parameter.class_name().end()), decoding_(decoding) {
     colour_.set_force_color(true);
     if (parameter.format() == RoiDataParameter::COCO) {
       CocoAnnotations read =
@@ -62,13 +63,21 @@ class AnnotatedFiles : public Source {
 
   void Read(int64_t index, Record* record) const override {
     const ImageAnnotation& annotation = images_[index];
-    record->decode = DecodeOptions();
+    record->decode = decoding_;
     record->encoded_bytes = ReadInto(annotation.image, &record->byte_storage);
     record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
+    const int orientation =
+        decoding_.upright ? OrientationOf(record->encoded, record->encoded_bytes) : kUpright;
     const Image image = ImageOfRecord(record, colour_);
-    const ImageShape& shape = image.shape;
+    ImageShape shape = image.shape;
     const bool sized = annotation.height > 0 && annotation.width > 0;
-    if (sized && (shape.height != annotation.height || shape.width != annotation.width)) {
+    const auto differs = [&] {
+      return sized && (shape.height != annotation.height || shape.width != annotation.width);
+    };
+    // Tools that draw boxes show images upright. An annotation of the stored image states its size.
+    const bool stored = SwapsSides(orientation) && differs();
+    if (stored) std::swap(shape.height, shape.width);
+    if (differs()) {
       throw FileError("it has ", shape.height, "x", shape.width,
                       " pixels, but its annotation is for ", annotation.height, "x",
                       annotation.width);
@@ -77,7 +86,9 @@ class AnnotatedFiles : public Source {
     record->labels.clear();
     record->annotated = true;
     record->objects.clear();
-    for (const AnnotatedObject& object : annotation.objects) TakeObject(object, shape, record);
+    for (const AnnotatedObject& object : annotation.objects) {
+      TakeObject(object, shape, stored ? orientation : kUpright, record);
+    }
   }
 
   SourceFacts facts() const override {
@@ -164,8 +175,9 @@ class AnnotatedFiles : public Source {
             static_cast<float>((object.bottom + 1) / height)};
   }
 
-  void TakeObject(const AnnotatedObject& object, const ImageShape& shape, Record* record) const {
-    const Box box = BoxOf(object, shape.height, shape.width);
+  void TakeObject(const AnnotatedObject& object, const ImageShape& shape, int orientation,
+                  Record* record) const {
+    const Box box = TurnedUpright(orientation, BoxOf(object, shape.height, shape.width));
     if (!IsUsable(box)) {
       ++record->remarks.dropped_boxes;
       return;
@@ -177,17 +189,20 @@ class AnnotatedFiles : public Source {
   std::vector<std::string> names_;
   std::map<std::string, int> labels_;
   std::vector<ImageAnnotation> images_;
+  const DecodeOptions decoding_;
   TransformationParameter colour_;
 };
 
 }  // namespace
 
-std::unique_ptr<Source> OpenAnnotatedFiles(const RoiDataParameter& parameter, bool empty_ones) {
+std::unique_ptr<Source> OpenAnnotatedFiles(const RoiDataParameter& parameter, bool empty_ones,
+                                           const DecodeOptions& decoding) {
   RefuseIf(parameter.source().empty(),
            "needs source: a list of 'image annotation.xml' lines, or with format: COCO a JSON "
            "file; or data_param with the backend of annotated records");
-  return WithinMemory(parameter.source(),
-                      [&] { return std::make_unique<AnnotatedFiles>(parameter, empty_ones); });
+  return WithinMemory(parameter.source(), [&] {
+    return std::make_unique<AnnotatedFiles>(parameter, empty_ones, decoding);
+  });
 }
 
 }  // namespace doppio

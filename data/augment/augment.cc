@@ -1,10 +1,12 @@
 #include "data/augment/augment.h"
 
 #include <algorithm>
+#include <tuple>
 #include <type_traits>
 
 #include "core/base/error.h"
 #include "data/augment/transforms.h"
+#include "data/decode/decoding.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -19,9 +21,24 @@ void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
   }
 }
 
-}  // namespace
+// Writes row `y` of the part `cut` to its place in a plane of the sample. `mirrored`: each row of
+// the sample is mirrored as well.
+template <class F, class T>
+void PlaceRow(const F& value, const Cut& cut, int y, bool mirrored, T* __restrict plane) {
+  const int height = cut.shape.height, width = cut.shape.width;
+  if (!cut.transposed) {
+    const int row = cut.flipped ? height - 1 - y : y;
+    return FillRow(value, width, mirrored, plane + int64_t{row} * width);
+  }
+  // The part is a square, and its row becomes a column.
+  T* const column = plane + (mirrored ? width - 1 - y : y);
+  for (int x = 0; x < width; ++x) {
+    column[int64_t{cut.flipped ? width - 1 - x : x} * width] = value(x);
+  }
+}
 
-void RefuseUnknownTransforms(const TransformationParameter& parameter) {
+// Throws UserError for fields of transform_param that no layer's pipeline applies.
+void RefuseForeignTransforms(const TransformationParameter& parameter) {
   const std::vector<const Transform*> asked = RequestedTransforms(parameter);
   if (!asked.empty()) {
     const bool boxes = asked[0]->boxes != Transform::Boxes::kNever;
@@ -32,16 +49,28 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
   RefuseIf(parameter.scale_factors_size() > 0,
            "transform_param: scale_factors is for layers ImageSegData, DenseImageData and "
            "ImageLabelmapData, not for this one; remove it");
-  RefuseIf(parameter.flow() && parameter.mirror(),
+  const std::string moves = parameter.mirror() ? "mirror" : parameter.flip() ? "flip" : "";
+  RefuseIf(parameter.flow() && (!moves.empty() || parameter.quarter_turns()),
            "transform_param: flow is not implemented: which channels of a mirrored image it "
-           "inverts differs from fork to fork; remove mirror or flow");
+           "inverts differs from fork to fork; remove ",
+           moves.empty() ? "quarter_turns" : moves, " or flow");
   RefuseIf(parameter.bgr2rgb(),
            "transform_param: bgr2rgb is not implemented, images are blue, green, red; remove it, "
            "and swap the channels of the records or of the first filters");
 }
 
+}  // namespace
+
+void RefuseUnknownTransforms(const TransformationParameter& parameter) {
+  RefuseForeignTransforms(parameter);
+  RefuseIf(parameter.flip() || parameter.quarter_turns(),
+           "transform_param: ", parameter.flip() ? "flip" : "quarter_turns",
+           " is for layers that read whole images, not for windows; remove it");
+}
+
 void CheckTransforms(const TransformationParameter& parameter) {
-  RefuseUnknownTransforms(parameter);
+  RefuseForeignTransforms(parameter);
+  CheckDecoding(parameter);
   const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
   RefuseIf(rectangular &&
                (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0),
@@ -56,6 +85,8 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
                  bool sizes_vary, const SourceLoc& mean_at)
     : scale_(parameter.scale()),
       mirror_(parameter.mirror()),
+      flip_(parameter.flip() && phase == TRAIN),
+      quarter_turns_(parameter.quarter_turns() && phase == TRAIN),
       random_crop_(phase == TRAIN),
       random_(random) {
   CheckTransforms(parameter);
@@ -82,6 +113,12 @@ ImageShape Augment::OutputShape(const ImageShape& image) const {
                     image.height, "x", image.width);
   }
   mean_.CheckSample(cut);
+  if (quarter_turns_ && cut.height != cut.width) {
+    throw UserError({}, "quarter_turns needs square samples, but they are ", cut.height, "x",
+                    cut.width,
+                    "; set crop_size or resize the images to a square, or set mirror: true and "
+                    "flip: true, which also turn by 180 degrees");
+  }
   return cut;
 }
 
@@ -101,7 +138,17 @@ Cut Augment::CutOf(const ImageShape& image, uint64_t sample) const {
     cut.left = draw(spare_columns, 2);
   }
   cut.mirrored = mirror_ && random_.Below(2, sample, 0) == 1;
+  TurnAtRandom(sample, &cut);
   return cut;
+}
+
+// A counter-clockwise turn by 90 degrees swaps rows and columns and then reverses the rows.
+void Augment::TurnAtRandom(uint64_t sample, Cut* cut) const {
+  const uint32_t turns = quarter_turns_ ? random_.Below(4, sample, 4) : 0;
+  cut->transposed = turns % 2 == 1;
+  cut->flipped = turns == 1 || turns == 2;
+  if (turns >= 2) cut->mirrored = !cut->mirrored;
+  if (flip_ && random_.Below(2, sample, 3) == 1) cut->flipped = !cut->flipped;
 }
 
 void Augment::Start(const Cut& cut, CutPixels* to) const {
@@ -127,10 +174,10 @@ std::vector<ObjectBox> Augment::ObjectsIn(const Cut& cut, const ImageShape& imag
                      y(cut.top + cut.shape.height)};
   std::vector<ObjectBox> inside = doppio::ObjectsIn(frame, objects, emit_ ? &*emit_ : nullptr);
   for (ObjectBox& object : inside) {
-    if (!cut.mirrored) continue;
-    const float left = object.box.xmin;
-    object.box.xmin = 1 - object.box.xmax;
-    object.box.xmax = 1 - left;
+    Box& box = object.box;
+    if (cut.transposed) box = {box.ymin, box.xmin, box.ymax, box.xmax};
+    if (cut.flipped) std::tie(box.ymin, box.ymax) = std::pair(1 - box.ymax, 1 - box.ymin);
+    if (cut.mirrored) std::tie(box.xmin, box.xmax) = std::pair(1 - box.xmax, 1 - box.xmin);
   }
   return inside;
 }
@@ -144,22 +191,21 @@ std::vector<float> Augment::ChannelMeans(int channels) const {
 // `values(x)` returns a byte or a float.
 template <class Values>
 void Augment::Take(const Values& values, const Cut& cut, int channel, int y, CutPixels* to) const {
-  const int width = cut.shape.width;
-  const int64_t at = (int64_t{channel} * cut.shape.height + y) * width;
+  const int64_t at = int64_t{channel} * cut.shape.height * cut.shape.width;
   if (!to->finished) {
     const auto byte = [&values](int x) { return static_cast<uint8_t>(values(x)); };
-    return FillRow(byte, width, false, to->bytes.data() + at);
+    return PlaceRow(byte, cut, y, false, to->bytes.data() + at);
   }
   const float scale = scale_, flat_mean = mean_.Of(channel);
   const auto flat = [&values, flat_mean, scale](int x) {
     return (static_cast<float>(values(x)) - flat_mean) * scale;
   };
-  if (!mean_.is_image()) return FillRow(flat, width, cut.mirrored, to->floats.data() + at);
+  if (!mean_.is_image()) return PlaceRow(flat, cut, y, cut.mirrored, to->floats.data() + at);
   const float* mean = mean_.Row(cut.shape, cut.top, cut.left, channel, y);
   const auto each = [&values, mean, scale](int x) {
     return (static_cast<float>(values(x)) - mean[x]) * scale;
   };
-  FillRow(each, width, cut.mirrored, to->floats.data() + at);
+  PlaceRow(each, cut, y, cut.mirrored, to->floats.data() + at);
 }
 
 void Augment::WriteRow(const uint8_t* pixels, const Cut& cut, int channel, int y,

@@ -28,7 +28,9 @@ class TransformationParameter;
 struct Cut {
   ImageShape shape;
   int top = 0, left = 0;
-  bool mirrored = false;
+  // The sample is the part with rows and columns swapped, then with its rows in reverse order, then
+  // with each row mirrored, as far as these are true.
+  bool transposed = false, flipped = false, mirrored = false;
 };
 
 // A sample between the two steps, in planes. Reused for one sample after another to avoid
@@ -41,9 +43,9 @@ struct CutPixels {
 };
 
 // Throws UserError for fields of transform_param that would change the images but that are not
-// implemented, or that belong to layers of other types.
+// implemented, or that belong to layers of other types than WindowData.
 void RefuseUnknownTransforms(const TransformationParameter& parameter);
-// Throws UserError as RefuseUnknownTransforms does, and for contradictory settings.
+// Throws UserError for fields that Augment does not apply, and for contradictory settings.
 void CheckTransforms(const TransformationParameter& parameter);
 
 // Const methods may be called from several threads at once.
@@ -62,11 +64,12 @@ class Augment {
   // Subtracts `mean` from now on, of which each sample takes the centre.
   void UseMean(MeanImage mean) { mean_.Use(std::move(mean)); }
 
-  // Returns the shape of a sample cut from an image of this shape. Throws UserError if crop or mean
-  // do not fit the image.
+  // Returns the shape of a sample cut from an image of this shape. Throws UserError if crop, mean
+  // or quarter_turns do not fit the image.
   ImageShape OutputShape(const ImageShape& image) const;
   // Chooses the cut of sample `sample`, a global index. Crops are random in training and central in
-  // testing; mirroring is random in both, as in Caffe. Throws as OutputShape does.
+  // testing; mirroring is random in both, as in Caffe. flip and quarter_turns act in training.
+  // Throws as OutputShape does.
   Cut CutOf(const ImageShape& image, uint64_t sample) const;
   // Cuts the sample out of `image`: the first step. Throws as OutputShape does.
   void Apply(const Pixels& image, uint64_t sample, CutPixels* to) const;
@@ -87,7 +90,7 @@ class Augment {
   std::vector<float> ChannelMeans(int channels) const;
 
   // Returns the objects inside the cut, as emit_constraint selects them, in fractions of the cut.
-  // Mirrors the boxes if the cut is mirrored.
+  // Turns and mirrors the boxes as the cut.
   std::vector<ObjectBox> ObjectsIn(const Cut& cut, const ImageShape& image,
                                    const std::vector<ObjectBox>& objects) const;
 
@@ -100,8 +103,10 @@ class Augment {
   template <int kStep, class T>
   void TakeAll(const T* from, const ImageShape& image, uint64_t sample, CutPixels* to) const;
 
+  void TurnAtRandom(uint64_t sample, Cut* cut) const;
+
   float scale_;
-  bool mirror_;
+  bool mirror_, flip_, quarter_turns_;
   bool random_crop_;
   int crop_height_ = 0, crop_width_ = 0;  // 0: no crop
   DecodeOptions::Color color_ = DecodeOptions::Color::kAsStored;

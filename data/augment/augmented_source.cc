@@ -32,6 +32,7 @@ class TransformedSource : public Source {
   bool decodes() const override { return true; }
   std::string Name(int64_t index) const override { return records_->Name(index); }
   SourceFacts facts() const override { return FactsOf(*records_); }
+  std::vector<float> LabelsOf(int64_t index) const override { return records_->LabelsOf(index); }
   void Read(int64_t index, Record* record) const override { ReadSample(index, 0, record); }
   void Join(const Random& moves) override {
     records_->Join(moves);

@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "data/augment/augmented_source.h"
 #include "data/augment/preprocessing.h"
+#include "data/decode/decoding.h"
 
 namespace doppio {
 namespace {
@@ -68,6 +69,12 @@ DecodeOptions::Color ColorOf(int channels) {
   return channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
 }
 
+DecodeOptions OptionsFor(const Preprocessing& record, int channels) {
+  DecodeOptions options = DecodingOf(record);
+  options.color = ColorOf(channels);
+  return options;
+}
+
 Image DecodeWith(const DecodeOptions& options, const std::string& file) {
   Image image;
   Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), options, &image);
@@ -88,8 +95,7 @@ NetInput::NetInput(const Preprocessing& record, const ImageShape& input, bool ce
 }
 
 std::vector<float> NetInput::Read(const std::string& file) const {
-  DecodeOptions options;
-  options.color = ColorOf(input_.channels);
+  DecodeOptions options = OptionsFor(record_, input_.channels);
   if (record_.scaled_decode() && !center_crop_) {
     options.height = static_cast<int>(record_.resize_height());
     options.width = static_cast<int>(record_.resize_width());
@@ -123,10 +129,8 @@ void NetInput::Prepare(Image* image) const {
                   ", which is cropped from images that keep their size; resize it");
 }
 
-Image DecodeTo(int channels, const std::string& file) {
-  DecodeOptions options;
-  options.color = ColorOf(channels);
-  return DecodeWith(options, file);
+Image DecodeFor(const Preprocessing& record, int channels, const std::string& file) {
+  return DecodeWith(OptionsFor(record, channels), file);
 }
 
 }  // namespace doppio

@@ -42,9 +42,9 @@ class NetInput {
   Augment augment_;
 };
 
-// Decodes an image file to `channels` channels: gray, or blue, green, red. Throws FileError if the
-// image is damaged.
-Image DecodeTo(int channels, const std::string& file);
+// Decodes an image file to `channels` channels: gray, or blue, green, red, and turns it upright if
+// the record says so. Throws FileError if the image is damaged.
+Image DecodeFor(const Preprocessing& record, int channels, const std::string& file);
 
 }  // namespace doppio
 

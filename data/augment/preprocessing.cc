@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "data/augment/declared_shape.h"
 #include "data/augment/transforms.h"
+#include "data/decode/decoding.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -117,6 +118,7 @@ Preprocessing DescribeImages(const TransformationParameter& transform, const Sou
   record.set_channels(ChannelsOf(transform, facts));
   SetSizes(transform, facts, &record);
   record.set_scale(transform.scale());
+  SetDecoding(DecodingOf(transform), &record);
   SetMeans(transform, &record);
   for (const std::string& name : facts.class_names) record.add_class_name(name);
   return record;

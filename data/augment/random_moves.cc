@@ -94,6 +94,8 @@ void DescribeMoves(const Parameter& t, Phase phase, bool annotated, SampleSet* s
   }
   set->before_crop = BeforeCrop(t, set->stored);
   if (phase != TRAIN) return;
+  if (t.flip()) set->moves.push_back({"flip", "", Follows::kAnySize});
+  if (t.quarter_turns()) set->moves.push_back({"quarter_turns", "", Follows::kAnySize});
   const bool rectangular = t.crop_h() > 0;
   set->random_crop = {static_cast<int>(rectangular ? t.crop_h() : t.crop_size()),
                       static_cast<int>(rectangular ? t.crop_w() : t.crop_size())};

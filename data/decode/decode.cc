@@ -12,6 +12,7 @@
 #include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "data/decode/decode_formats.h"
+#include "data/decode/exif.h"
 #include "data/decode/mat_image.h"
 
 namespace doppio {
@@ -21,31 +22,58 @@ namespace {
 // sources, nets and commands that decode images share nothing else.
 std::atomic<int64_t> most_image_pixels{kMaxImagePixels};
 
-// A format and the bytes with which its files begin (Signature), or which they contain at offset
-// `at` (Foreign).
+constexpr const char* kReadable = "JPEG, PNG, WebP, TIFF, GIF, BMP or PNM";
+
+// A format and the bytes that its files have at offset `at`.
 struct Signature {
   ImageFormat format;
+  size_t at;
   std::string bytes;
 };
+// A format that Decode does not read, and the command that converts its files to one that it reads.
 struct Foreign {
   const char* name;
   size_t at;
   std::string bytes;
+  const char* command;
 };
 
 const std::vector<Signature>& Signatures() {
-  static const std::vector<Signature> signatures = {{ImageFormat::kJpeg, "\xff\xd8\xff"},
-                                                    {ImageFormat::kPng, "\x89PNG"},
-                                                    {ImageFormat::kBmp, "BM"}};
+  static const std::vector<Signature> signatures = {{ImageFormat::kJpeg, 0, "\xff\xd8\xff"},
+                                                    {ImageFormat::kPng, 0, "\x89PNG"},
+                                                    {ImageFormat::kBmp, 0, "BM"},
+                                                    {ImageFormat::kWebp, 8, "WEBP"},
+                                                    {ImageFormat::kTiff, 0, {"II*\0", 4}},
+                                                    {ImageFormat::kTiff, 0, {"MM\0*", 4}},
+                                                    {ImageFormat::kTiff, 0, {"II+\0", 4}},
+                                                    {ImageFormat::kTiff, 0, {"MM\0+", 4}},
+                                                    {ImageFormat::kGif, 0, "GIF8"}};
   return signatures;
 }
 
-// Common formats that are not supported, for a clear error message.
 const std::vector<Foreign>& ForeignFormats() {
-  static const std::vector<Foreign> formats = {{"WebP", 8, "WEBP"},       {"GIF", 0, "GIF8"},
-                                               {"TIFF", 0, {"II*\0", 4}}, {"TIFF", 0, {"MM\0*", 4}},
-                                               {"AVIF", 4, "ftypavif"},   {"HEIC", 4, "ftyphei"},
-                                               {"HEIC", 4, "ftypmif1"},   {"JPEG 2000", 4, "jP  "}};
+  constexpr const char* kHeif = "heif-convert IN.heic OUT.jpg";
+  constexpr const char* kAvif = "avifdec IN.avif OUT.png";
+  constexpr const char* kJxl = "djxl IN.jxl OUT.png";
+  constexpr const char* kRaw = "a camera's raw image";
+  static const std::vector<Foreign> formats = {
+      {"an AVIF image", 4, "ftypavi", kAvif},
+      {"a HEIC image", 4, "ftyphe", kHeif},
+      {"a HEIC image", 4, "ftypmif1", kHeif},
+      {"a HEIC image", 4, "ftypmsf1", kHeif},
+      {"a JPEG XL image", 0, "\xff\x0a", kJxl},
+      {"a JPEG XL image", 4, "JXL ", kJxl},
+      {"a JPEG 2000 image", 4, "jP  ", kImageMagick},
+      {"a JPEG 2000 image", 0, "\xff\x4f\xff\x51", kImageMagick},
+      {kRaw, 8, "CR\x02", kImageMagick},
+      {kRaw, 4, "ftypcrx", kImageMagick},
+      {kRaw, 0, "FUJIFILMCCD", kImageMagick},
+      {kRaw, 0, "IIRO", kImageMagick},
+      {kRaw, 0, {"IIU\0", 4}, kImageMagick},
+      {"a Photoshop image", 0, "8BPS", kImageMagick},
+      {"an OpenEXR image", 0, "\x76\x2f\x31\x01", kImageMagick},
+      {"an SVG drawing", 0, "<svg", kImageMagick},
+      {"a PDF document", 0, "%PDF-", kImageMagick}};
   return formats;
 }
 
@@ -60,12 +88,28 @@ bool IsPnm(const uint8_t* file, size_t bytes) {
          (std::isspace(file[2]) != 0 || file[2] == '#');
 }
 
+// Returns null if no foreign format fits.
+const Foreign* ForeignFormat(const uint8_t* file, size_t bytes) {
+  for (const Foreign& foreign : ForeignFormats()) {
+    if (Has(file, bytes, foreign.at, foreign.bytes)) return &foreign;
+  }
+  return nullptr;
+}
+
+// Raw images of some cameras begin as TIFF files.
 std::optional<ImageFormat> KnownFormat(const uint8_t* file, size_t bytes) {
+  if (ForeignFormat(file, bytes) != nullptr) return std::nullopt;
   for (const Signature& signature : Signatures()) {
-    if (Has(file, bytes, 0, signature.bytes)) return signature.format;
+    if (Has(file, bytes, signature.at, signature.bytes)) return signature.format;
   }
   if (IsPnm(file, bytes)) return ImageFormat::kPnm;
   return std::nullopt;
+}
+
+// Returns the options for the pixels as stored: their height is the width of an image on its side.
+DecodeOptions BeforeTurning(DecodeOptions options, int orientation) {
+  if (SwapsSides(orientation)) std::swap(options.height, options.width);
+  return options;
 }
 
 }  // namespace
@@ -73,21 +117,56 @@ std::optional<ImageFormat> KnownFormat(const uint8_t* file, size_t bytes) {
 std::string FormatName(const uint8_t* file, size_t bytes) {
   const std::optional<ImageFormat> format = KnownFormat(file, bytes);
   if (!format) return "";
-  static const char* const names[] = {"JPEG", "PNG", "BMP", "PNM"};
+  static const char* const names[] = {"JPEG", "PNG", "BMP", "PNM", "WebP", "TIFF", "GIF"};
   return names[static_cast<int>(*format)];
+}
+
+std::string ImageFormatName(const uint8_t* file, size_t bytes) {
+  const Foreign* const foreign = ForeignFormat(file, bytes);
+  if (foreign != nullptr) return foreign->name;
+  const std::string name = FormatName(file, bytes);
+  return name.empty() ? "" : "a " + name + " image";
+}
+
+int SixteenBitRangeFor(int brightest) {
+  int range = 256;
+  while (range <= brightest && range < kSixteenBits) range *= 2;
+  return range;
 }
 
 ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
   if (bytes == 0) throw FileError("the image is empty");
   if (const std::optional<ImageFormat> format = KnownFormat(file, bytes)) return *format;
-  const std::string read = "JPEG, PNG, BMP or PNM";
-  for (const Foreign& foreign : ForeignFormats()) {
-    if (!Has(file, bytes, foreign.at, foreign.bytes)) continue;
-    throw FileError("it is a ", foreign.name, " image; convert it to ", read);
+  if (const Foreign* const foreign = ForeignFormat(file, bytes)) {
+    throw FileError("it is ", foreign->name, "; convert it: ", foreign->command);
   }
   const size_t head = std::min(bytes, kKindBytes);
   const std::string found = DescribeContent({reinterpret_cast<const char*>(file), head});
-  throw FileError("it is not a ", read, " image", found.empty() ? "" : ": " + found);
+  throw FileError("it is not a ", kReadable, " image", found.empty() ? "" : ": " + found);
+}
+
+bool TakePalette(const std::vector<Bgr>& palette, DecodeOptions::Color color, Image* image) {
+  const bool colours = std::any_of(palette.begin(), palette.end(),
+                                   [](const Bgr& c) { return c[0] != c[1] || c[1] != c[2]; });
+  const std::vector<uint8_t> indices = std::move(image->bytes);
+  image->bytes.clear();
+  image->bytes.reserve(3 * indices.size());
+  for (const uint8_t index : indices) {
+    const Bgr c = index < palette.size() ? palette[index] : Bgr{};
+    image->bytes.insert(image->bytes.end(), c.begin(), c.end());
+  }
+  image->shape.channels = 3;
+  const bool gray = color == DecodeOptions::Color::kGray;
+  if (gray || (color == DecodeOptions::Color::kAsStored && !colours)) MakeGray(image);
+  return gray && colours;
+}
+
+void Spread(Image* image) {
+  std::vector<uint8_t> spread;
+  spread.reserve(3 * image->bytes.size());
+  for (const uint8_t gray : image->bytes) spread.insert(spread.end(), 3, gray);
+  image->bytes.swap(spread);
+  image->shape.channels = 3;
 }
 
 void MakeGray(Image* image) {
@@ -133,21 +212,33 @@ void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t
 
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
   image->narrowed = false;
+  image->brightest = 0;
   image->palette_as_gray = false;
+  const int orientation = options.upright ? OrientationOf(file, bytes) : kUpright;
   switch (FormatOf(file, bytes)) {
     case ImageFormat::kJpeg:
-      DecodeJpeg(file, bytes, options, image);
+      DecodeJpeg(file, bytes, BeforeTurning(options, orientation), image);
       break;
     case ImageFormat::kPng:
-      DecodePng(file, bytes, options.color, image);
+      DecodePng(file, bytes, options, image);
       break;
     case ImageFormat::kBmp:
       DecodeBmp(file, bytes, options.color, image);
       break;
     case ImageFormat::kPnm:
-      DecodePnm(file, bytes, options.color, image);
+      DecodePnm(file, bytes, options, image);
+      break;
+    case ImageFormat::kWebp:
+      DecodeWebp(file, bytes, options.color, image);
+      break;
+    case ImageFormat::kTiff:
+      DecodeTiff(file, bytes, options, image);
+      break;
+    case ImageFormat::kGif:
+      DecodeGif(file, bytes, options.color, image);
       break;
   }
+  TurnUpright(orientation, image);
   if (options.height > 0 && options.width > 0) Resize(options.height, options.width, image);
 }
 
@@ -160,7 +251,8 @@ void Resize(int64_t height, int64_t width, Image* image, int interpolation) {
   resized.bytes.resize(resized.shape.count());
   cv::Mat to = MatOf(&resized);
   cv::resize(MatOf(image), to, to.size(), 0, 0, interpolation);
-  *image = std::move(resized);
+  image->shape = resized.shape;
+  image->bytes.swap(resized.bytes);
 }
 
 }  // namespace doppio

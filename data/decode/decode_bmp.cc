@@ -1,7 +1,6 @@
 // Decodes bitmaps of Windows and OS/2, of all depths, including run-length encoding. The bits of
 // 15- and 16-bit colours become the upper bits of bytes, with zeros below, as in OpenCV.
 #include <algorithm>
-#include <array>
 
 #include "data/decode/decode_formats.h"
 
@@ -10,8 +9,6 @@ namespace {
 
 constexpr size_t kFileHeader = 14, kOs2Header = 12, kWindowsHeader = 40;
 enum Packing : uint32_t { kPlain = 0, kRuns8 = 1, kRuns4 = 2, kMasks = 3 };
-
-using Bgr = std::array<uint8_t, 3>;
 
 struct Bmp {
   int height, width;
@@ -167,24 +164,20 @@ void TakeIndices(const Bmp& bmp, const std::vector<uint8_t>& numbers, Image* ima
   }
 }
 
-bool IsGray(const Bmp& bmp) {
-  return !bmp.palette.empty() &&
-         std::all_of(bmp.palette.begin(), bmp.palette.end(),
-                     [](const Bgr& c) { return c[0] == c[1] && c[1] == c[2]; });
-}
-
 }  // namespace
 
 void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
   FileReader in("BMP", file, bytes);
   const Bmp bmp = ReadBmpHeader(in);
   in.Take(bmp.pixels_at);
-  std::vector<uint8_t> numbers;
-  if (bmp.bits <= 8) numbers = bmp.packing == kPlain ? ReadPlain(bmp, &in) : ReadRuns(bmp, &in);
-  if (color == DecodeOptions::Color::kValues) {
-    if (bmp.bits == 16)
-      throw FileError("a BMP of 16 bits has colours of 5 bits, which are no labels");
-    if (bmp.bits <= 8) return TakeIndices(bmp, numbers, image);
+  const bool values = color == DecodeOptions::Color::kValues;
+  if (bmp.bits <= 8) {
+    TakeIndices(bmp, bmp.packing == kPlain ? ReadPlain(bmp, &in) : ReadRuns(bmp, &in), image);
+    if (!values) TakePalette(bmp.palette, color, image);
+    return;
+  }
+  if (values && bmp.bits == 16) {
+    throw FileError("a BMP of 16 bits has colours of 5 bits, which are no labels");
   }
   image->shape = {3, bmp.height, bmp.width};
   const size_t width = bmp.width;
@@ -192,18 +185,9 @@ void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
   for (int y = 0; y < bmp.height; ++y) {
     uint8_t* to =
         &image->bytes[3 * width * static_cast<size_t>(bmp.top_first ? y : bmp.height - 1 - y)];
-    if (bmp.bits > 8) {
-      ReadDeepRow(bmp, &in, to);
-      continue;
-    }
-    for (size_t x = 0; x < width; ++x, to += 3) {
-      const Bgr& bgr = bmp.palette[numbers[static_cast<size_t>(y) * width + x]];
-      std::copy(bgr.begin(), bgr.end(), to);
-    }
+    ReadDeepRow(bmp, &in, to);
   }
-  const bool gray = color == DecodeOptions::Color::kGray ||
-                    (color == DecodeOptions::Color::kAsStored && IsGray(bmp));
-  if (gray) MakeGray(image);
+  if (color == DecodeOptions::Color::kGray) MakeGray(image);
 }
 
 }  // namespace doppio

@@ -3,17 +3,56 @@
 #ifndef DOPPIO_DATA_DECODE_DECODE_FORMATS_H_
 #define DOPPIO_DATA_DECODE_DECODE_FORMATS_H_
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include "data/decode/decode.h"
 #include "data/record/file_reader.h"
 
 namespace doppio {
 
 // Each decodes the `bytes` bytes at `file` into `image` and throws FileError as Decode does;
-// `image` then holds any value. Only DecodeJpeg needs all options; Decode() resizes afterwards.
+// `image` then holds any value. Only DecodeJpeg needs all options; Decode() turns and resizes
+// afterwards.
 void DecodeJpeg(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
-void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+void DecodePng(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
-void DecodePnm(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+void DecodePnm(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
+void DecodeWebp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+void DecodeTiff(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
+void DecodeGif(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+
+// Turns values of more than 8 bits into bytes, and records them in `image`.
+class Narrowing {
+ public:
+  // Without `wide` values, there are no calls.
+  Narrowing(const DecodeOptions& options, Image* image, bool wide = true)
+      : range_(options.sixteen_bit_range), brightest_(image->brightest) {
+    image->narrowed = wide && range_ == kSixteenBits;
+  }
+  uint8_t operator()(int value) {
+    brightest_ = std::max(brightest_, value);
+    return static_cast<uint8_t>(std::min(255, value * 256 / range_));
+  }
+
+ private:
+  const int range_;
+  int& brightest_;
+};
+
+// Converts files that are not read.
+constexpr const char* kImageMagick = "convert IN OUT.png (ImageMagick)";
+
+using Bgr = std::array<uint8_t, 3>;
+
+// Replaces the indices in `image` by their colours in the palette, or by gray if `color` asks for
+// it or all colours are gray. Indices beyond the palette are black. Returns true if colours of the
+// palette have become gray.
+bool TakePalette(const std::vector<Bgr>& palette, DecodeOptions::Color color, Image* image);
+
+// Converts gray to three equal channels.
+void Spread(Image* image);
 
 // Converts blue, green, red to gray in place, with OpenCV's weights and rounding.
 void MakeGray(Image* image);

@@ -48,20 +48,24 @@ void KeepValues(png_structp png) {
   png_set_bgr(png);
 }
 
-// Replaces values of two bytes by bytes.
-void TakeLowBytes(Image* image) {
+// Replaces values of two bytes by convert(value, index).
+template <class Convert>
+void TakeWide(Convert convert, Image* image) {
   const int64_t count = image->shape.count();
   for (int64_t i = 0; i < count; ++i) {
-    const int high = image->bytes[2 * i], low = image->bytes[2 * i + 1];
-    if (high != 0) throw LabelTooLarge(high << 8 | low, i, image->shape);
-    image->bytes[i] = static_cast<uint8_t>(low);
+    image->bytes[i] = convert(image->bytes[2 * i] << 8 | image->bytes[2 * i + 1], i);
   }
   image->bytes.resize(count);
 }
 
-// Requests 8-bit gray or BGR from libpng, whatever the file contains.
-void Convert(png_structp png, png_infop info, bool gray) {
-  png_set_strip_16(png);
+uint8_t LabelOf(int value, int64_t index, const ImageShape& shape) {
+  if (value > 255) throw LabelTooLarge(value, index, shape);
+  return static_cast<uint8_t>(value);
+}
+
+// Requests gray or BGR from libpng, of 8 bits or, for 16-bit files without `strip`, of 16.
+void Convert(png_structp png, png_infop info, bool gray, bool strip) {
+  if (strip) png_set_strip_16(png);
   png_set_expand(png);  // palettes and 1 to 4 bits become bytes, a transparent colour becomes alpha
   png_set_strip_alpha(png);  // drops alpha
   const bool stored_gray = (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0;
@@ -127,7 +131,8 @@ DOPPIO_REGISTER(Libraries, "libpng",
 
 }  // namespace
 
-void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
+void DecodePng(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
+  const DecodeOptions::Color color = options.color;
   CheckChunks(file, bytes);
   Reading reading = {};
   reading.next = file;
@@ -149,6 +154,9 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
                      (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0);
   const bool values = color == DecodeOptions::Color::kValues;
   const bool wide = png_get_bit_depth(png, info) > 8;
+  // libpng weighs colours for gray more exactly if it knows that bytes are wanted.
+  const bool weighed = gray && (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) != 0;
+  const bool strip = weighed && options.sixteen_bit_range == kSixteenBits;
   image->palette_as_gray =
       gray && png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE && HasColours(png, info);
   int passes = 0;
@@ -156,7 +164,7 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
     if (values) {
       KeepValues(png);
     } else {
-      Convert(png, info, gray);
+      Convert(png, info, gray, strip);
     }
     passes = png_set_interlace_handling(png);
     png_read_update_info(png, info);
@@ -173,8 +181,15 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
     }
     png_read_end(png, nullptr);
   });
-  image->narrowed = wide && !values;
-  if (wide && values) TakeLowBytes(image);
+  if (!wide) return;
+  const ImageShape& shape = image->shape;
+  if (values) {
+    TakeWide([&](int value, int64_t i) { return LabelOf(value, i, shape); }, image);
+    return;
+  }
+  Narrowing narrowed(options, image);
+  if (!strip) return TakeWide([&](int value, int64_t) { return narrowed(value); }, image);
+  image->brightest = *std::max_element(image->bytes.begin(), image->bytes.end()) << 8 | 255;
 }
 
 }  // namespace doppio

@@ -1,6 +1,6 @@
 // Decodes PBM, PGM and PPM (bits, gray and colour), in text or in binary form. As in OpenCV, values
-// of files with a maximum above 255 lose their lower byte. Other values are scaled to a maximum of
-// 255 in text files, and kept in binary files.
+// of files with a maximum above 255 lose their lower byte by default. Other values are scaled to a
+// maximum of 255 in text files, and kept in binary files.
 #include <algorithm>
 #include <cctype>
 
@@ -56,16 +56,15 @@ Pnm ReadPnmHeader(FileReader* in) {
   return pnm;
 }
 
-// Returns the brightness of a value of the file.
+// Returns the brightness of a value of at most 8 bits.
 uint8_t LightOf(const Pnm& pnm, int value) {
   if (pnm.bits()) return value != 0 ? 0 : 255;
-  if (pnm.wide()) return static_cast<uint8_t>(value >> 8);
   return static_cast<uint8_t>(pnm.text() ? value * 255 / pnm.largest : value);
 }
 
 // Writes convert(value) for each value of the next row.
 template <class Convert>
-void ReadRow(const Pnm& pnm, FileReader* in, const Convert& convert, uint8_t* to) {
+void ReadRow(const Pnm& pnm, FileReader* in, Convert convert, uint8_t* to) {
   const size_t values = static_cast<size_t>(pnm.width) * static_cast<size_t>(pnm.channels());
   const size_t bytes = pnm.kind == 4 ? (values + 7) / 8 : values * (pnm.wide() ? 2 : 1);
   const uint8_t* from = pnm.text() ? nullptr : in->Take(bytes);
@@ -86,16 +85,20 @@ void ReadRow(const Pnm& pnm, FileReader* in, const Convert& convert, uint8_t* to
 
 }  // namespace
 
-void DecodePnm(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
+void DecodePnm(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
+  const DecodeOptions::Color color = options.color;
   FileReader in("PNM", file, bytes);
   const Pnm pnm = ReadPnmHeader(&in);
   image->shape = {pnm.channels(), pnm.height, pnm.width};
   const size_t row_bytes = static_cast<size_t>(pnm.width) * pnm.channels();
   image->bytes.resize(row_bytes * static_cast<size_t>(pnm.height));
   const bool stored = color == DecodeOptions::Color::kValues;
-  image->narrowed = pnm.wide() && !stored;
   for (size_t y = 0; y < static_cast<size_t>(pnm.height); ++y) {
     uint8_t* const row = image->bytes.data() + row_bytes * y;
+    if (!stored && pnm.wide()) {
+      ReadRow(pnm, &in, Narrowing(options, image), row);
+      continue;
+    }
     if (!stored) {
       ReadRow(
           pnm, &in, [&pnm](int value) { return LightOf(pnm, value); }, row);
@@ -115,10 +118,7 @@ void DecodePnm(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
     }
     if (color == DecodeOptions::Color::kGray) MakeGray(image);
   } else if (color == DecodeOptions::Color::kColor) {
-    std::vector<uint8_t> spread;
-    for (const uint8_t gray : image->bytes) spread.insert(spread.end(), 3, gray);
-    image->bytes.swap(spread);
-    image->shape.channels = 3;
+    Spread(image);
   }
 }
 

@@ -10,6 +10,7 @@ GroupRule RuleAlone(const SampleSet& samples, uint64_t stream) {
   rule.shuffle = samples.shuffle;
   rule.rand_skip = samples.rand_skip;
   rule.blocks = samples.blocks;
+  rule.classes = samples.classes;
   rule.stream = stream;
   rule.order_stream = stream ^ samples.order_salt;
   return rule;
@@ -56,6 +57,7 @@ SampleOrder::SampleOrder(const GroupRule& rule, int64_t size, uint64_t seed)
   const Random random(seed, rule.stream ^ Stream("rand_skip"));
   if (rule.rand_skip > 0) skip_ = random.Below(rule.rand_skip, 0, 0);
   usable_ = rule.usable;
+  classes_ = rule.classes;
 }
 
 std::shared_ptr<const SampleOrder::Turns> SampleOrder::TurnsOf(int64_t epoch) const {
@@ -75,7 +77,21 @@ std::shared_ptr<const SampleOrder::Turns> SampleOrder::TurnsOf(int64_t epoch) co
   return turns;
 }
 
+int64_t SampleOrder::RecordOfClasses(int64_t sample) const {
+  const auto count = static_cast<int64_t>(classes_->size());
+  const int64_t turn = (sample + skip_) / count, place = (sample + skip_) % count;
+  // Even keys belong to permutations of classes, odd keys to permutations of records.
+  const auto key = [](int64_t of) { return static_cast<uint64_t>(of) * 2; };
+  const int64_t label = shuffle_ ? Permutation(random_, key(turn), count).At(place) : place;
+  const std::vector<int64_t>& records = (*classes_)[label];
+  const auto size = static_cast<int64_t>(records.size());
+  if (!shuffle_) return records[turn % size];
+  const Permutation drawn(random_, key(turn / size * count + label) + 1, size);
+  return records[drawn.At(turn % size)];
+}
+
 int64_t SampleOrder::Record(int64_t sample) const {
+  if (classes_ != nullptr) return RecordOfClasses(sample);
   const int64_t epoch = Epoch(sample), position = Position(sample);
   if (!shuffle_) return position;
   if (blocks_.empty())

@@ -1,6 +1,6 @@
 // The order in which an endless training run visits the records of a source. A formula maps sample
 // i of the stream to a record, so a run can start anywhere and take any share without iterating.
-// The order depends only on (seed, stream, size, blocks, shuffle, sample).
+// The order depends only on (seed, stream, size, blocks, classes, shuffle, sample).
 #ifndef DOPPIO_DATA_PIPELINE_ORDER_H_
 #define DOPPIO_DATA_PIPELINE_ORDER_H_
 
@@ -43,6 +43,10 @@ class SampleOrder {
   // The order of a source with `size` records that follows `rule`.
   SampleOrder(const GroupRule& rule, int64_t size, uint64_t seed);
 
+  // If there are classes, each C samples from a multiple of C on are one record of each of the C
+  // classes. An epoch still counts `size` samples, so the records of a small class come several
+  // times in it. Shuffling draws an order of the classes for each C samples, and one of the records
+  // of a class whenever all of them have come.
   // Epoch, position within the epoch, and record index of sample `sample`.
   int64_t Epoch(int64_t sample) const { return (sample + skip_) / size_; }
   int64_t Position(int64_t sample) const { return (sample + skip_) % size_; }
@@ -62,6 +66,7 @@ class SampleOrder {
     std::vector<int64_t> blocks, ends;  // position behind the last record of each
   };
   std::shared_ptr<const Turns> TurnsOf(int64_t epoch) const;
+  int64_t RecordOfClasses(int64_t sample) const;
 
   int64_t size_;
   bool shuffle_;
@@ -70,6 +75,7 @@ class SampleOrder {
   std::vector<int64_t> blocks_, begins_;        // sizes and first records
   mutable std::shared_ptr<const Turns> turns_;  // last used; read and written atomically
   std::function<int64_t(int64_t)> usable_;      // GroupRule::usable
+  std::shared_ptr<const ClassLists> classes_;
 };
 
 }  // namespace doppio

@@ -12,6 +12,7 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
                    Phase phase, const PipelineOptions& options)
     : reader_(std::make_shared<SampleReader>(std::move(source), transform, phase, options)),
       options_(options),
+      classes_(options.balance ? std::make_shared<ClassLists>(reader_->RecordsByClass()) : nullptr),
       order_(RuleAlone(samples(), options.stream), reader_->source().size(), options.seed),
       cursor_(options.batch) {
   DOPPIO_CHECK(options.batch > 0, "pipeline options");
@@ -28,6 +29,7 @@ SampleSet Pipeline::samples() const {
   set.shuffle = options_.shuffle;
   set.rand_skip = options_.rand_skip;
   set.order_salt = Stream("shuffle");
+  set.classes = classes_;
   const ImageShape& image = reader_->image_shape();
   set.stored = set.before_crop = {image.height, image.width};
   return set;

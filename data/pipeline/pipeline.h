@@ -79,6 +79,7 @@ class Pipeline {
   // Shared with Probe().
   const std::shared_ptr<SampleReader> reader_;
   PipelineOptions options_;
+  const std::shared_ptr<const ClassLists> classes_;  // null without PipelineOptions::balance
   SampleOrder order_;
   bool joined_ = false;
 

@@ -11,6 +11,7 @@ namespace doppio {
 struct PipelineOptions {
   int batch = 1;
   bool shuffle = false;
+  bool balance = false;  // take every class equally often
   uint64_t seed = 0;
   uint64_t stream = 0;  // Stream("data", layer name), so that two layers of a net draw differently
   uint32_t rand_skip = 0;  // maximum number of samples to leave out at the start

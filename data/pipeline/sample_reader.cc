@@ -1,9 +1,12 @@
 #include "data/pipeline/sample_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/error.h"
+#include "data/decode/exif.h"
+#include "data/record/whole_label.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -99,6 +102,26 @@ bool SampleReader::Usable(int64_t index) {
   }
 }
 
+ClassLists SampleReader::RecordsByClass() {
+  std::map<int, std::vector<int64_t>> classes;
+  for (int64_t index = 0; index < source_->size(); ++index) {
+    try {
+      const std::vector<float> labels = source_->LabelsOf(index);
+      const std::optional<int> label = WholeLabel(labels);
+      const std::string wanted =
+          ", but balance: true needs one whole number, the class; remove balance";
+      if (labels.size() != 1) throw FileError("it has ", labels.size(), " labels", wanted);
+      if (!label) throw FileError("its label is ", labels[0], wanted);
+      classes[*label].push_back(index);
+    } catch (const Error& e) {
+      bad_.Skip(index, source_->Name(index), e);
+    }
+  }
+  ClassLists lists;
+  for (auto& [label, records] : classes) lists.push_back(std::move(records));
+  return lists;
+}
+
 DecodeOptions SampleReader::DecodeOf(const Record& record) const {
   DecodeOptions decode = record.decode;
   if (augment_.color() != DecodeOptions::Color::kAsStored) decode.color = augment_.color();
@@ -142,15 +165,19 @@ void SampleReader::CheckLabels(const Record& record) const {
 }
 
 // Writes the sample without an intermediate image if the record is a JPEG with one or three
-// components, as most photographs are. Returns its shape, or nullopt for all other records.
+// components that need not be turned, as most photographs are. Returns its shape, or nullopt for
+// all other records.
 std::optional<ImageShape> SampleReader::ReadFromJpeg(int64_t sample, Scratch* scratch,
                                                      CutPixels* to) const {
   const Record& record = scratch->record;
   if (record.encoded == nullptr) return std::nullopt;
   if (FormatOf(record.encoded, record.encoded_bytes) != ImageFormat::kJpeg) return std::nullopt;
+  const DecodeOptions decode = DecodeOf(record);
+  if (decode.upright && OrientationOf(record.encoded, record.encoded_bytes) != kUpright) {
+    return std::nullopt;
+  }
   JpegReader reader(record.encoded, record.encoded_bytes);
   if (reader.components() != 1 && reader.components() != 3) return std::nullopt;
-  const DecodeOptions decode = DecodeOf(record);
   if (decode.scaled) reader.ScaleTo(decode.height, decode.width);
   ImageShape image = {reader.ChannelsFor(decode.color), reader.height(), reader.width()};
   if (decode.height > 0 && decode.width > 0) {

@@ -55,6 +55,9 @@ class SampleReader {
   // Returns false, and counts the record, if record `index` is bad and may be left out. Throws the
   // error of a bad record that must not be left out.
   bool Usable(int64_t index);
+  // Reads the labels of all records. Throws an error with the name of a record whose labels are no
+  // class.
+  ClassLists RecordsByClass();
 
  private:
   template <class F>

@@ -37,6 +37,8 @@ struct Pixels {
   bool interleaved = false;  // true: height x width x channel; false: planes
 };
 
+constexpr int kSixteenBits = 1 << 16;  // the number of values of 16 bits
+
 // The options for decoding an encoded image.
 struct DecodeOptions {
   // kValues: what the file stores, for labels: indices instead of the colours of a palette, gray
@@ -45,7 +47,10 @@ struct DecodeOptions {
   Color color = Color::kAsStored;
   int height = 0;  // if both are positive, the image is resized to height x width
   int width = 0;
-  bool scaled = false;  // decode a JPEG at 1/2, 1/4 or 1/8 if the result is still large enough
+  bool scaled = false;   // decode a JPEG at 1/2, 1/4 or 1/8 if the result is still large enough
+  bool upright = false;  // turn the image as the orientation in its EXIF data says
+  // Value v of more than 8 bits becomes min(255, v * 256 / range); kSixteenBits keeps the upper 8.
+  int sixteen_bit_range = kSixteenBits;
 };
 
 // Follows the name of an image with RecordRemarks::palette_as_gray.

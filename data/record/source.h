@@ -50,6 +50,12 @@ class Source {
   // while the source lives and until the next read into the same record. Throws FileError that
   // describes the defect but does not name the record; callers add Name(index).
   virtual void Read(int64_t index, Record* record) const = 0;
+  // Returns the labels of record `index`. Thread-safe. Throws as Read does.
+  virtual std::vector<float> LabelsOf(int64_t index) const {
+    Record record;
+    Read(index, &record);
+    return record.labels;
+  }
   // Reads record `index` as sample `sample` of the run. Sources that change records at random
   // derive the random numbers from `sample`.
   virtual void ReadSample(int64_t index, uint64_t /*sample*/, Record* record) const {

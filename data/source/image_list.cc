@@ -41,6 +41,8 @@ class ImageListSource : public Source {
     record->labels = line.labels;
   }
 
+  std::vector<float> LabelsOf(int64_t index) const override { return lines_[index].labels; }
+
   std::string Name(int64_t index) const override {
     const ImageLine& line = lines_[index];
     const std::string image = "image '" + root_ + line.path + "'";

@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/text/whole_number.h"
 #include "data/decode/decode_formats.h"
+#include "data/decode/decoding.h"
 #include "data/decode/label_image.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
@@ -95,6 +96,8 @@ class ImagePairsSource : public Source {
     const bool rectangular = transform.crop_h() > 0;
     crop_height_ = static_cast<int>(rectangular ? transform.crop_h() : transform.crop_size());
     crop_width_ = static_cast<int>(rectangular ? transform.crop_w() : transform.crop_size());
+    CheckDecoding(transform);
+    SetDecoding(DecodingOf(transform), &colour_);
     colour_.set_force_color(parameter.is_color());
     colour_.set_force_gray(!parameter.is_color());
     gray_.set_force_gray(true);
@@ -122,6 +125,7 @@ class ImagePairsSource : public Source {
   void ReadScaled(int64_t index, float factor, Record* record) const {
     const ImagePair& pair = pairs_[index];
     ReadFileOf(pair.image, record);
+    record->decode = DecodingOf(colour_);
     Image image = ImageOfRecord(record, colour_);
     Image labels = LabelsOf(pair, image.shape, record);
     const int height = Scaled(height_ > 0 ? height_ : image.shape.height, factor);

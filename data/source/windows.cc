@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "data/augment/augment.h"
 #include "data/augment/mean_file.h"
+#include "data/decode/decoding.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
 #include "data/source/open_source.h"
@@ -36,6 +37,7 @@ WindowShape ShapeOf(const WindowDataParameter& parameter,
 
 void CheckTransform(const TransformationParameter& transform) {
   RefuseUnknownTransforms(transform);
+  CheckDecoding(transform);
   RefuseIf(transform.crop_h() > 0 || transform.crop_w() > 0,
            "transform_param: windows become squares; set crop_size instead of crop_h and crop_w");
   RefuseIf(transform.force_color() || transform.force_gray(),
@@ -49,6 +51,7 @@ class WindowSource : public Source {
                const Random& random)
       : shape_(ShapeOf(parameter, transform)),
         root_(parameter.root_folder()),
+        decoding_(DecodingOf(transform)),
         mirror_(transform.mirror()),
         scale_(transform.has_scale() ? transform.scale() : parameter.scale()),
         random_(random) {
@@ -70,7 +73,7 @@ class WindowSource : public Source {
   void Read(int64_t sample, Record* record) const override {
     const Window& window = WindowOf(sample);
     const auto image_index = static_cast<size_t>(window.image);
-    DecodeOptions options;
+    DecodeOptions options = decoding_;
     options.color =
         file_.channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
     Image image;
@@ -188,6 +191,7 @@ class WindowSource : public Source {
 
   const WindowShape shape_;
   const std::string root_;
+  const DecodeOptions decoding_;
   const bool mirror_;
   const float scale_;
   Random random_;

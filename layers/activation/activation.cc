@@ -40,12 +40,14 @@ struct Activation {
       T* y = TopValues<T>(0);
       // Captures a copy of the operation, so that the compiler knows that stores to y do not change
       // it.
-      ParallelFor(t_.tops[0].stored(), kActivationGrain,
-                  [x, y, op = op_](int64_t begin, int64_t end) {
-                    DOPPIO_INDEPENDENT_ITERATIONS
-                    for (int64_t i = begin; i < end; ++i)
-                      y[i] = static_cast<T>(op.Forward(Widen(x[i])));
-                  });
+      op_.Visit([&](const auto& formula) {
+        ParallelFor(t_.tops[0].stored(), kActivationGrain,
+                    [x, y, op = formula](int64_t begin, int64_t end) {
+                      DOPPIO_INDEPENDENT_ITERATIONS
+                      for (int64_t i = begin; i < end; ++i)
+                        y[i] = static_cast<T>(op.Forward(Widen(x[i])));
+                    });
+      });
     }
 
     void Backward(const Pass&, const std::vector<bool>&) override {
@@ -55,12 +57,14 @@ struct Activation {
       const T* v = op_.reads() == Reads::kBottom ? BottomValues<T>(0)
                    : op_.reads() == Reads::kTop  ? TopValues<T>(0)
                                                  : dy;
-      ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
-                  [v, dy, dx, op = op_](int64_t begin, int64_t end) {
-                    DOPPIO_INDEPENDENT_ITERATIONS
-                    for (int64_t i = begin; i < end; ++i)
-                      dx[i] = static_cast<T>(op.Gradient(Widen(v[i]), Widen(dy[i])));
-                  });
+      op_.Visit([&](const auto& formula) {
+        ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
+                    [v, dy, dx, op = formula](int64_t begin, int64_t end) {
+                      DOPPIO_INDEPENDENT_ITERATIONS
+                      for (int64_t i = begin; i < end; ++i)
+                        dx[i] = static_cast<T>(op.Gradient(Widen(v[i]), Widen(dy[i])));
+                    });
+      });
     }
 
    private:

@@ -11,6 +11,9 @@
 //   Gradient(v, dy)
 //                 returns dx = dy * dy/dx. GCC vectorises a product with a selected factor, but
 //                 not a branch around the product;
+//   Visit(f)      calls f with what has Forward and Gradient; for an operation with several
+//   formulas,
+//                 so that the CPU's loops contain no choice, which GCC does not vectorise;
 //   kHasGradient  false if the layer has no backward;
 //   kOnnx         the ONNX operators that compute it, for docs/reference.md; null if it cannot be
 //                 exported;
@@ -35,6 +38,10 @@ struct ActivationDefaults {
   template <class Spec>
   static Op From(const Spec&) {
     return Op();
+  }
+  template <class F>
+  void Visit(const F& f) const {
+    f(static_cast<const Op&>(*this));
   }
   template <class Value>
   Value Onnx(const Value& x) const {

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <type_traits>
 
 #include "layers/activation/activation_op.h"
+#include "layers/activation/gelu_math.h"
 #include "layers/activation/power_ops.h"
 
 namespace doppio {
@@ -200,6 +202,69 @@ struct HardSwish : ActivationDefaults<HardSwish> {
   }
 };
 
+// x Phi(x), where Phi is the normal distribution function, or the approximation of Phi by tanh:
+// Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016. In single precision the top is off by
+// at most one unit in the last place.
+template <bool kTanh>
+struct GeluOf {
+  static constexpr double kOverRootTwoPi = 0.3989422804014327;
+  // (1 + tanh(s (x + c x^3))) / 2 is the logistic function of 2 s (x + c x^3), s = sqrt(2 / pi).
+  static constexpr double kTwoS = 1.5957691216057308, kC = 0.044715;
+  template <class T>
+  DOPPIO_HD static double TanhPart(double x) {
+    const double inner = kTwoS * (x + kC * x * x * x);
+    return std::is_same_v<T, double> ? Logistic(inner) : FastLogistic(inner);
+  }
+  template <class T>
+  DOPPIO_HD T Forward(T x) const {
+    if constexpr (kTanh) return static_cast<T>(static_cast<double>(x) * TanhPart<T>(x));
+    const NormalAt<double> at = NormalOf(x);
+    return static_cast<T>(at.x * at.below);
+  }
+  template <class T>
+  DOPPIO_HD T Gradient(T v, T dy) const {
+    const double x = static_cast<double>(v), d = static_cast<double>(dy);
+    if constexpr (kTanh) {
+      const double part = TanhPart<T>(x), slope = kTwoS * (1 + 3 * kC * x * x);
+      return static_cast<T>(d * part * (1 + x * (1 - part) * slope));
+    }
+    const NormalAt<double> at = NormalOf(v);
+    return static_cast<T>(d * (at.below + x * at.density * kOverRootTwoPi));
+  }
+};
+
+struct Gelu : ActivationDefaults<Gelu> {
+  static constexpr const char *kType = "GELU", *kOnnx = "Erf, Add, Mul; TANH: Sigmoid, Add, Mul";
+  bool by_tanh;
+  explicit Gelu(bool by_tanh) : by_tanh(by_tanh) {}
+  template <class Spec>
+  static Gelu From(const Spec& spec) {
+    const auto& p = spec.param.gelu_param();
+    return Gelu(p.approximate() == p.TANH);
+  }
+  Reads reads() const { return Reads::kBottom; }
+  bool keeps_zero() const { return true; }
+  template <class F>
+  void Visit(const F& f) const {
+    if (by_tanh) return f(GeluOf<true>());
+    f(GeluOf<false>());
+  }
+  template <class T>
+  DOPPIO_HD T Forward(T x) const {
+    return by_tanh ? GeluOf<true>().Forward(x) : GeluOf<false>().Forward(x);
+  }
+  template <class T>
+  DOPPIO_HD T Gradient(T x, T dy) const {
+    return by_tanh ? GeluOf<true>().Gradient(x, dy) : GeluOf<false>().Gradient(x, dy);
+  }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    if (by_tanh)
+      return x * ((x * x * x * GeluOf<true>::kC + x) * GeluOf<true>::kTwoS).Node("Sigmoid");
+    return x * ((x * 0.7071067811865476).Node("Erf") + 1.0) * 0.5;
+  }
+};
+
 struct AbsVal : ActivationDefaults<AbsVal> {
   static constexpr const char *kType = "AbsVal", *kOnnx = "Abs";
   Reads reads() const { return Reads::kBottom; }
@@ -288,8 +353,9 @@ struct Threshold : ActivationDefaults<Threshold> {
 };
 
 // All activations; activation.cc and activation.cu register a layer for each.
-using AllActivations = std::tuple<Relu, Elu, Selu<false>, Selu<true>, Sigmoid, TanH, Swish, AbsVal,
-                                  Power, Exp, Log, Bnll, Clip, Threshold, Relu6, Mish, HardSwish>;
+using AllActivations =
+    std::tuple<Relu, Elu, Selu<false>, Selu<true>, Sigmoid, TanH, Swish, AbsVal, Power, Exp, Log,
+               Bnll, Clip, Threshold, Relu6, Mish, HardSwish, Gelu>;
 
 }  // namespace doppio
 

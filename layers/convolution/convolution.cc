@@ -28,6 +28,7 @@ LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bot
   for (int64_t extent : g.kernel) weights.push_back(extent);
   const ConvolutionParameter& p = spec.param.convolution_param();
   shape.params.push_back({weights, p.weight_filler()});
+  if (p.weight_filler().type() == "dirac") shape.params[0].filler.set_groups(g.group);
   if (g.transposed && g.out_channels > g.group && p.weight_filler().type() == "bilinear") {
     const std::string channels = std::to_string(g.out_channels);
     shape.warnings.push_back(

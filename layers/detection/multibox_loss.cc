@@ -209,8 +209,8 @@ DOPPIO_REGISTER_LAYER("MultiBoxLoss",
                           .AutoTop()
                           .Scores()
                           .Reads({"loss_param"})
-                          .Ignores({"loss_param.ignore_label", "loss_param.class_weighting",
-                                    "loss_param.label_smoothing",
+                          .Ignores({"loss_param.ignore_label", "loss_param.class_counts",
+                                    "loss_param.class_weighting", "loss_param.label_smoothing",
                                     "loss_param.weight_by_label_freqs"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<MultiBoxLossKernel>("MultiBoxLoss"));
 

@@ -92,8 +92,8 @@ struct ElementLoss {
     LayerType type = LayerType(&Infer).Bottoms(2).Tops(1).AutoTop();
     if (Op::kUsesLossParam) {
       type.Reads({"loss_param"})
-          .Ignores({"loss_param.class_weighting", "loss_param.label_smoothing",
-                    "loss_param.weight_by_label_freqs"});
+          .Ignores({"loss_param.class_counts", "loss_param.class_weighting",
+                    "loss_param.label_smoothing", "loss_param.weight_by_label_freqs"});
     }
     if (Op::kActivation[0] == 0) {
       type.Scores();

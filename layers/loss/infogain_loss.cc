@@ -18,6 +18,8 @@ void CheckLossParam(const LayerSpec& spec) {
                 "InfogainLoss has no label_smoothing; write the smoothed weights into the matrix");
   spec.RefuseIf(param.class_weighting_size() > 0, "loss_param.class_weighting",
                 "InfogainLoss has no class_weighting; write the weights into the matrix");
+  spec.RefuseIf(param.class_counts_size() > 0, "loss_param.class_counts",
+                "InfogainLoss has no class_counts; write the weights into the matrix");
 }
 
 // Returns the shape of the softmax, which is over the axis of the labels. Throws UserError if

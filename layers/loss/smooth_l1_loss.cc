@@ -106,14 +106,14 @@ class SmoothL1Kernel : public FormKernel<SmoothL1Form>, public NormalizedLoss {
 };
 
 [[maybe_unused]] const bool smooth_l1_loss_registered = [] {
-  const LayerType type =
-      LayerType(&InferSmoothL1Loss)
-          .Bottoms(2, 4)
-          .Tops(1, 2)
-          .AutoTop()
-          .Scores()
-          .Ignores({"loss_param.ignore_label", "loss_param.class_weighting",
-                    "loss_param.label_smoothing", "loss_param.weight_by_label_freqs"});
+  const LayerType type = LayerType(&InferSmoothL1Loss)
+                             .Bottoms(2, 4)
+                             .Tops(1, 2)
+                             .AutoTop()
+                             .Scores()
+                             .Ignores({"loss_param.ignore_label", "loss_param.class_counts",
+                                       "loss_param.class_weighting", "loss_param.label_smoothing",
+                                       "loss_param.weight_by_label_freqs"});
   LayerTypes::Get().Add("SmoothL1Loss", LayerType(type).Reads({"loss_param"}));
   return LayerTypes::Get().Add("SmoothL1LossOHEM",
                                LayerType(type).Reads({"smooth_l1_loss_param", "loss_param"}));

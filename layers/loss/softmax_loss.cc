@@ -8,6 +8,10 @@
 //
 // class_weighting: the loss of a label is multiplied by the weight of its class; the divisor is
 // still the number of labels. Source: SegNet's Caffe of 2015.
+//
+// class_counts: the same with the weight total / (K * count) for each of the K classes with
+// samples, so that every class has the same share of the loss of an epoch.
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -27,6 +31,12 @@ bool HasSoftLabels(const SoftmaxShape& s, const std::vector<Shape>& bottoms) {
   return s.classes > 1 && bottoms[1] == bottoms[0];
 }
 
+// Returns the field that gives each class a weight, or "".
+std::string ClassWeightField(const LossParameter& param) {
+  if (param.class_counts_size() > 0) return "class_counts";
+  return param.weight_by_label_freqs() ? "class_weighting" : "";
+}
+
 // Throws UserError for fields that do not go with soft labels.
 void CheckSoftLabels(const LayerSpec& spec) {
   const std::string so = "labels with the prediction's shape are soft labels: ";
@@ -35,8 +45,11 @@ void CheckSoftLabels(const LayerSpec& spec) {
                 "none can be ignored; remove ignore_label");
   spec.RefuseIf(param.label_smoothing() != 0, "loss_param.label_smoothing", so,
                 "they cannot be combined with label_smoothing; remove it");
-  spec.RefuseIf(param.weight_by_label_freqs(), "loss_param.weight_by_label_freqs", so,
-                "they cannot be combined with class_weighting; remove it");
+  const std::string weights = ClassWeightField(param);
+  spec.RefuseIf(
+      !weights.empty(),
+      "loss_param." + (weights == "class_counts" ? weights : std::string("weight_by_label_freqs")),
+      so, "they cannot be combined with ", weights, "; remove it");
   spec.RefuseIf(spec.param.top_size() > 2, {"top", 2}, so,
                 "the layer then has no third top; remove it");
 }
@@ -44,18 +57,43 @@ void CheckSoftLabels(const LayerSpec& spec) {
 // Returns true if a label weights all classes (LabelKind::kWeighted).
 bool WeighsLabels(const LayerSpec& spec) {
   const LossParameter& param = spec.param.loss_param();
-  return param.label_smoothing() != 0 || param.weight_by_label_freqs();
+  return param.label_smoothing() != 0 || !ClassWeightField(param).empty();
 }
 
 // Returns the name of the field that makes WeighsLabels true.
 std::string WeighingField(const LayerSpec& spec) {
-  return spec.param.loss_param().weight_by_label_freqs() ? "class_weighting" : "label_smoothing";
+  const std::string field = ClassWeightField(spec.param.loss_param());
+  return field.empty() ? "label_smoothing" : field;
+}
+
+void RefuseSmoothing(const LayerSpec& spec, const std::string& weights) {
+  spec.RefuseIf(spec.param.loss_param().label_smoothing() != 0, "loss_param.label_smoothing",
+                "label_smoothing and ", weights, " cannot be combined; remove one of them");
+}
+
+// Throws UserError unless class_counts has a number for each class, and one that is not 0.
+void CheckClassCounts(const LayerSpec& spec, int64_t classes) {
+  const LossParameter& param = spec.param.loss_param();
+  const std::string field = "loss_param.class_counts";
+  const auto& counts = param.class_counts();
+  spec.RefuseIf(param.weight_by_label_freqs() || param.class_weighting_size() > 0, field,
+                "class_counts and class_weighting cannot be combined; remove one of them");
+  spec.RefuseIf(counts.size() != classes, field, "class_counts needs one number for each of the ",
+                classes, " classes, found ", counts.size());
+  for (int i = 0; i < counts.size(); ++i) {
+    spec.RefuseIf(!(counts[i] >= 0 && std::isfinite(counts[i])), {field, i}, "class_counts is ",
+                  counts[i], "; it must be at least 0");
+  }
+  spec.RefuseIf(*std::max_element(counts.begin(), counts.end()) == 0, field,
+                "class_counts are all 0; at least one class needs samples");
+  RefuseSmoothing(spec, "class_counts");
 }
 
 // Throws UserError unless class_weighting and weight_by_label_freqs are given together, with one
 // weight for each class.
 void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
   const LossParameter& param = spec.param.loss_param();
+  if (param.class_counts_size() > 0) return CheckClassCounts(spec, classes);
   const int given = param.class_weighting_size();
   if (!param.weight_by_label_freqs()) {
     spec.RefuseIf(given != 0, "loss_param.class_weighting",
@@ -71,11 +109,10 @@ void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
                   {"loss_param.class_weighting", i}, "class_weighting is ",
                   param.class_weighting(i), "; it must be at least 0");
   }
-  spec.RefuseIf(param.label_smoothing() != 0, "loss_param.label_smoothing",
-                "label_smoothing and class_weighting cannot be combined; remove one of them");
+  RefuseSmoothing(spec, "class_weighting");
 }
 
-// Throws UserError for wrong values or combinations of label_smoothing and class_weighting.
+// Throws UserError for wrong values or combinations of label_smoothing and weights of classes.
 void CheckLabelWeights(const LayerSpec& spec, int64_t classes) {
   const float smoothing = spec.param.loss_param().label_smoothing();
   spec.RefuseIf(!(smoothing >= 0 && smoothing < 1), "loss_param.label_smoothing",
@@ -88,7 +125,24 @@ void CheckLabelWeights(const LayerSpec& spec, int64_t classes) {
   }
 }
 
-// Writes the weights of label_smoothing or class_weighting to the form.
+// Returns the weight of each class. Classes without samples get 0.
+std::vector<float> ClassWeights(const LossParameter& param) {
+  std::vector<float> weights(param.class_weighting().begin(), param.class_weighting().end());
+  if (param.class_counts_size() == 0) return weights;
+  double total = 0;
+  int used = 0;
+  for (const float count : param.class_counts()) {
+    total += static_cast<double>(count);
+    if (count > 0) ++used;
+  }
+  for (const float count : param.class_counts()) {
+    const double share = used * static_cast<double>(count);
+    weights.push_back(count > 0 ? static_cast<float>(total / share) : 0);
+  }
+  return weights;
+}
+
+// Writes the weights of label_smoothing or of the classes to the form.
 void ReadLabelWeights(const LossParameter& param, SoftmaxLossForm* form) {
   const int64_t classes = form->shape.classes;
   const double smoothing = static_cast<double>(param.label_smoothing());
@@ -96,10 +150,10 @@ void ReadLabelWeights(const LossParameter& param, SoftmaxLossForm* form) {
   form->other = smoothing / static_cast<double>(classes);
   form->own = 1 - smoothing + form->other;
   form->least = FLT_MIN;
-  if (!param.weight_by_label_freqs()) return;
+  if (ClassWeightField(param).empty()) return;
   form->matrix.assign(classes * classes, 0);
-  for (int c = 0; c < param.class_weighting_size(); ++c)
-    form->matrix[c * (classes + 1)] = param.class_weighting(c);
+  const std::vector<float> weights = ClassWeights(param);
+  for (int64_t c = 0; c < classes; ++c) form->matrix[c * (classes + 1)] = weights[c];
 }
 
 LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
@@ -126,7 +180,7 @@ void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                       const std::string& what) {
   spec.RefuseIf(
       WeighsLabels(spec), "loss_param." + WeighingField(spec), what, "; the layer then cannot ",
-      spec.param.loss_param().weight_by_label_freqs() ? "weigh its classes" : "smooth its labels");
+      spec.param.loss_param().label_smoothing() != 0 ? "smooth its labels" : "weigh its classes");
   spec.RefuseIf(HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms), {"bottom", 1}, what,
                 "; labels then cannot be soft");
 }

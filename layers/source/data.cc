@@ -13,6 +13,7 @@
 #include "data/augment/declared_shape.h"
 #include "data/augment/preprocessing.h"
 #include "data/augment/random_moves.h"
+#include "data/decode/decoding.h"
 #include "data/decode/source_facts.h"
 #include "data/pipeline/pipeline.h"
 #include "data/source/open_source.h"
@@ -61,6 +62,12 @@ PipelineOptions OptionsFrom(const LayerSpec& spec, const std::string& name, cons
   PipelineOptions options;
   options.batch = static_cast<int>(param.batch_size());
   options.shuffle = param.shuffle();
+  options.balance = param.balance();
+  spec.RefuseIf(param.balance() && spec.phase() == TEST, name + ".balance",
+                "balance is for training: a test sees each sample once; remove it here, or limit "
+                "the layer to training by include { phase: TRAIN }");
+  spec.RefuseIf(param.balance() && (IsVideo(spec) || IsAnnotated(spec)), name + ".balance",
+                "samples of ", spec.type(), " have no class; remove balance");
   options.rand_skip = param.rand_skip();
   options.threads = DataThreadsOf(spec, name, param);
   return options;
@@ -125,6 +132,7 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
   std::unique_ptr<Source> source = IsImageList(spec)
                                        ? OpenImageList(spec.param.image_data_param())
                                        : OpenSource(spec.param.data_param(), spec.phase());
+  source = WithDecoding(std::move(source), DecodingOf(TransformOf(spec)));
   if (!IsAnnotated(spec)) return source;
   return OpenAnnotated(std::move(source), spec.param.annotated_data_param(), TransformOf(spec),
                        random);
@@ -419,7 +427,8 @@ bool RegisterImages(const std::string& type, const std::string& param, int most_
     RegisterImages("WindowData", "window_data_param", 2, {"data_param.prefetch"},
                    {"emit_constraint", "ignore_label"}) &&
     RegisterImages("VideoData", "data_param", 2, {"video_data_param"},
-                   {"emit_constraint", "ignore_label", "force_color", "force_gray"}) &&
+                   {"emit_constraint", "ignore_label", "force_color", "force_gray", "exif_rotation",
+                    "sixteen_bit_range"}) &&
     RegisterImages("AnnotatedData", "data_param", 2, {}, {"ignore_label"}) &&
     RegisterImages("BoxData", "data_param", 2, {"annotated_data_param"}, {"ignore_label"});
 

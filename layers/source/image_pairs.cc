@@ -153,6 +153,8 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
   spec.RefuseIf(param.batch_size() < 1, field + ".batch_size", "batch_size must be at least 1");
   spec.RefuseIf(param.label_type() != ImageDataParameter::PIXEL && spec.type() != "ImageSegData",
                 field + ".label_type", spec.type(), " takes only label_type: PIXEL");
+  spec.RefuseIf(param.balance(), field + ".balance", "samples of ", spec.type(),
+                " have no class; remove balance");
   AtDataField(spec, field + ".source", [&] { CheckTransforms(TransformOfPairs(spec)); });
   try {
     PairsForm form;

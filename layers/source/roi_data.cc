@@ -16,6 +16,7 @@
 #include "core/net/contract/sample_source.h"
 #include "data/annotation/annotated_files.h"
 #include "data/annotation/roi_feed.h"
+#include "data/decode/decoding.h"
 #include "data/source/open_source.h"
 #include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"
@@ -37,6 +38,8 @@ void CheckRoiFields(const LayerSpec& spec) {
                 "short_side must be from 1 to 65535");
   spec.RefuseIf(param.max_side() < 1 || param.max_side() > 65535, "roi_data_param.max_side",
                 "max_side must be from 1 to 65535");
+  spec.RefuseIf(spec.param.data_param().balance(), "data_param.balance",
+                "samples of RoiData have no class; remove balance");
   TransformationParameter others = spec.param.transform_param();
   const int means = others.mean_value_size();
   spec.RefuseIf(means > 1 && means != 3, "transform_param.mean_value", "mean_value is given ",
@@ -44,8 +47,12 @@ void CheckRoiFields(const LayerSpec& spec) {
   others.clear_mean_value();
   others.clear_scale();
   others.clear_force_color();
+  others.clear_exif_rotation();
+  others.clear_sixteen_bit_range();
   spec.RefuseIf(others.ByteSizeLong() > 0, "transform_param",
-                "of transform_param, RoiData reads only mean_value and scale");
+                "of transform_param, RoiData reads only mean_value, scale, exif_rotation and "
+                "sixteen_bit_range");
+  AtField(spec, "transform_param", [&] { CheckDecoding(spec.param.transform_param()); });
 }
 
 RoiFeedOptions RoiOptions(const LayerSpec& spec) {
@@ -83,12 +90,14 @@ bool HasRoiSource(const LayerSpec& spec) {
 // Throws UserError or FileError.
 std::unique_ptr<Source> OpenRoiSource(const LayerSpec& spec) {
   if (!HasRoiSource(spec)) throw NoRoiSource(spec);
+  const DecodeOptions decoding = DecodingOf(spec.param.transform_param());
   if (ReadsRecords(spec)) {
-    return AtField(spec, "data_param",
-                   [&] { return OpenSource(spec.param.data_param(), spec.phase()); });
+    return AtField(spec, "data_param", [&] {
+      return WithDecoding(OpenSource(spec.param.data_param(), spec.phase()), decoding);
+    });
   }
   return AtField(spec, "roi_data_param.source", [&] {
-    return OpenAnnotatedFiles(spec.param.roi_data_param(), spec.phase() == TEST);
+    return OpenAnnotatedFiles(spec.param.roi_data_param(), spec.phase() == TEST, decoding);
   });
 }
 
@@ -133,6 +142,7 @@ Preprocessing DescribeRoiImages(const LayerSpec& spec, const SourceFacts& facts)
   Preprocessing record;
   record.set_channels(facts.channels);
   record.set_scale(options.scale);
+  SetDecoding(DecodingOf(spec.param.transform_param()), &record);
   record.mutable_mean()->Add(options.means.begin(), options.means.end());
   record.set_short_side(static_cast<uint32_t>(options.short_side));
   record.set_max_side(static_cast<uint32_t>(options.max_side));

@@ -19,11 +19,14 @@ from .net import Net
 from .layer import Layer
 from .solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver, Solver,
                      get_solver)
-from . import io, proto
+from . import io, proto, shown
 from .net_spec import NetSpec, layers, params, to_proto
 from .classifier import Classifier
 from .detector import Detector
 from . import coord_map, draw
+from .records import Run, Runs, runs
+from .training import Evaluation, Training, evaluate, train
 from .process import NCCL, Timer, has_nccl, init_log, set_multiprocess, set_solver_count, set_solver_rank
 
+__version__ = _doppio.version
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,4 +1,6 @@
 """Classifier: computes a net's scores for images."""
+import os
+
 import _doppio
 import numpy as np
 
@@ -17,6 +19,10 @@ def _log(told, given):
               "the image's" if told.keep_size else "the net's input",
               "mean": ",".join("%.4g" % m for m in told.mean) or "none", "scale": "%.6g" % told.scale,
               "channels": type(told).Channels.Name(told.channels)}
+    if told.exif_rotation:
+        values["exif_rotation"] = "true"
+    if told.sixteen_bit_range != 65536:
+        values["sixteen_bit_range"] = told.sixteen_bit_range
     if told.HasField("changes"):
         values["changes"] = " ".join(str(told.changes).split())
     _doppio.log("Classifier: preprocessing from the weights: %s%s" %
@@ -25,7 +31,7 @@ def _log(told, given):
 
 
 class Classifier(Net):
-    """Classifies images of any size from io.load_image. The arguments are those of io.Transformer; missing ones come from the
+    """Classifies image files, or images of any size from load_image. The arguments are those of io.Transformer; missing ones come from the
     weights (Net.preprocessing). Without raw_scale, input_scale and channel_swap, the values are those of the data layer in
     phase TEST."""
 
@@ -53,8 +59,16 @@ class Classifier(Net):
         size = np.array((told.resize_height, told.resize_width))
         return size if (size >= self.crop_dims).all() else self.crop_dims
 
+    def load_image(self, filename):
+        """Returns an image file as io.load_image does, turned and scaled as the weights record it of the training images."""
+        told = self.preprocessing
+        how = {} if told is None else dict(exif_rotation=told.exif_rotation, sixteen_bit_range=told.sixteen_bit_range)
+        return io.load_image(filename, color=self.blobs[self.inputs[0]].shape[1] != 1, **how)
+
     def _prepare(self, image):
         """Returns the image before the crop."""
+        if isinstance(image, (str, os.PathLike)):
+            image = self.load_image(image)
         if self._preparation is None:
             return io.resize_image(np.asarray(image), self.image_dims)
         return self._preparation.before_crop(image)
@@ -66,7 +80,7 @@ class Classifier(Net):
         return self.transformer.normalize(name, crop.transpose(2, 0, 1))
 
     def predict(self, inputs, oversample=True):
-        """Returns the net's first output as images x classes. With `oversample`, averages over ten crops of each image."""
+        """Returns the net's first output as images x classes. `inputs` are paths or images of load_image. With `oversample`, averages over ten crops of each image."""
         images, crops = [self._prepare(image) for image in inputs], []
         for image in images:
             crops.extend(io.oversample([image], self.crop_dims) if oversample else [center_crop(image, self.crop_dims)])

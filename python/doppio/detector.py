@@ -23,7 +23,7 @@ class Detector(Classifier):
         found, crops = [], []
         for image, windows in images_windows:
             filename = None if isinstance(image, np.ndarray) else image
-            pixels = image if filename is None else io.load_image(filename)
+            pixels = image if filename is None else self.load_image(filename)
             for window in windows:
                 crops.append(self.transformer.preprocess(self.inputs[0], self.crop(pixels, window)))
                 found.append({"window": np.asarray(window), "filename": filename})

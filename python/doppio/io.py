@@ -6,9 +6,12 @@ from .preparation import Preparation
 from .proto import caffe_pb2
 
 
-def load_image(filename, color=True):
-    """Returns a JPEG or PNG file as height x width x 3 (RGB) or x 1, as float32 in [0, 1]."""
-    return _doppio.load_image(str(filename), color)[:, :, ::-1].astype(np.float32) / 255
+def load_image(filename, color=True, exif_rotation=False, sixteen_bit_range=65536):
+    """Returns an image file (JPEG, PNG, WebP, TIFF, GIF, BMP, PNM) as height x width x 3 (RGB) or x 1, as float32 in [0, 1].
+    The last two arguments are the fields of transform_param: whether to turn the image upright as its EXIF data says, and the
+    range of values with more than 8 bits."""
+    pixels = _doppio.load_image(str(filename), color, exif_rotation, sixteen_bit_range)
+    return pixels[:, :, ::-1].astype(np.float32) / 255
 
 
 def resize_image(image, size, interp_order=1):

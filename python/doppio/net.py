@@ -18,6 +18,9 @@ class LayerView:
     def __init__(self, name, layer_type, blobs):
         self.name, self.type, self.blobs = name, layer_type, blobs
 
+    def __repr__(self):
+        return "<layer '%s' of type %s>" % (self.name, self.type)
+
 
 class Named(OrderedDict):
     """An ordered dict by name. An unknown name raises a KeyError that suggests or lists known names."""

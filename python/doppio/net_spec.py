@@ -150,8 +150,13 @@ class Function:
 
 
 class _Layers:
+    """Makes layers: layers.Convolution(n.data, num_output=20, kernel_size=5)."""
+
+    def __dir__(self):
+        return _doppio.layer_type_list()
+
     def __getattr__(self, layer_type):
-        if layer_type.startswith("__"):
+        if layer_type.startswith("_"):   # notebooks ask for methods such as _repr_html_
             raise AttributeError(layer_type)
 
         def make(*bottoms, **fields):
@@ -165,10 +170,16 @@ class _Layers:
 class _Params:
     """Gives access to the values of enums: params.Pooling.MAX."""
 
+    def __dir__(self):
+        return [name[:-len("Parameter")] for name, field in vars(proto.caffe_pb2).items()
+                if name.endswith("Parameter") and getattr(field, "DESCRIPTOR", None) is not None and field.DESCRIPTOR.enum_types]
+
     def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(proto.caffe_pb2, name + "Parameter")
+        message = None if name.startswith("_") else getattr(proto.caffe_pb2, name + "Parameter", None)
+        if message is None:
+            near = _doppio._nearest(name, dir(self))
+            raise AttributeError("there are no values of '%s'%s" % (name, "; did you mean '%s'?" % near if near else ""))
+        return message
 
 
 layers = _Layers()
@@ -205,6 +216,9 @@ class NetSpec:
             raise AttributeError("the net has no top '%s'; %s" % (name, hint(name, self.tops))) from None
 
     __setitem__, __getitem__ = __setattr__, __getattr__
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.tops]
 
     def __delattr__(self, name):
         del self.tops[name]

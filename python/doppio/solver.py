@@ -1,5 +1,4 @@
 """Completes the class Solver, and creates solvers by type."""
-import functools
 import operator
 
 import _doppio
@@ -8,6 +7,12 @@ from . import proto
 from .names import publish
 
 Solver = _doppio.Solver
+_make = Solver.__init__
+
+
+def _init(self, file, type=""):
+    """Reads the solver in `file`. A `type`, such as "Adam", replaces that of the file."""
+    _make(self, str(file), str(type))
 
 
 def _solve(self, state=None):
@@ -37,6 +42,7 @@ def _calls(self):
     return together(0), together(1)
 
 
+Solver.__init__ = _init
 Solver.solve = _solve
 Solver.step = _step
 Solver.add_callback = _add_callback
@@ -46,18 +52,14 @@ Solver.param = property(lambda self: proto.caffe_pb2.SolverParameter.FromString(
 publish(Solver)
 
 
-def get_solver(file):
-    """Returns the solver described in `file`, of the type set in the file."""
-    return Solver(str(file))
-
-
 def _of(solver_type):
-    @functools.wraps(get_solver)
-    def make(file):
-        return Solver(str(file), solver_type)
-    make.__name__ = make.__qualname__ = solver_type + "Solver"
-    make.__doc__ = "The solver of a file, with %s for its type." % solver_type
-    return make
+    def make(self, file):
+        Solver.__init__(self, file, solver_type)
+    doc = "A solver of type %s, whatever type its file sets: %sSolver(file)." % (solver_type, solver_type)
+    # Without slots, the class has the layout of Solver, so get_solver may set it.
+    kind = type(solver_type + "Solver", (Solver,), {"__slots__": (), "__init__": make, "__doc__": doc, "__module__": "doppio"})
+    publish(kind)
+    return kind
 
 
 SGDSolver = _of("SGD")
@@ -66,3 +68,13 @@ AdaGradSolver = _of("AdaGrad")
 RMSPropSolver = _of("RMSProp")
 AdaDeltaSolver = _of("AdaDelta")
 AdamSolver = _of("Adam")
+_KINDS = {kind.__name__[:-len("Solver")]: kind
+          for kind in (SGDSolver, NesterovSolver, AdaGradSolver, RMSPropSolver, AdaDeltaSolver, AdamSolver)}
+
+
+def get_solver(file):
+    """Returns the solver described in `file`, of the type set in the file: an AdamSolver for type "Adam", and so on. Doppio's
+    further types are a plain Solver."""
+    solver = Solver(file)
+    solver.__class__ = _KINDS.get(solver.type, Solver)
+    return solver

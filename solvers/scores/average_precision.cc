@@ -1,10 +1,10 @@
 #include "solvers/scores/average_precision.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "core/base/log.h"
+#include "solvers/scores/gather_rows.h"
 
 namespace doppio {
 namespace {
@@ -160,21 +160,7 @@ void DetectionScores::AddDetection(const Place& at, double label, double score, 
   rows_.push_back({at.blob, label, score, right, -1, at.batch, static_cast<double>(at.output)});
 }
 
-void DetectionScores::Gather(Communicator* ranks) {
-  static_assert(sizeof(Row) == kNumbers * sizeof(double), "rows travel as plain numbers");
-  std::vector<double> counts(ranks->size(), 0);
-  counts[ranks->rank()] = static_cast<double>(rows_.size());
-  ranks->AllReduce(counts.data(), ranks->size(), DType::kFloat64);
-  // The counts are whole numbers, so their sums are exact.
-  const auto sum = [&](auto end) {
-    return static_cast<int64_t>(std::accumulate(counts.begin(), end, 0.0));
-  };
-  const int64_t all = sum(counts.end()), before = sum(counts.begin() + ranks->rank());
-  std::vector<Row> rows(all, Row{});
-  std::copy(rows_.begin(), rows_.end(), rows.begin() + before);
-  if (all > 0) ranks->AllReduce(rows.data(), all * kNumbers, DType::kFloat64);
-  rows_ = std::move(rows);
-}
+void DetectionScores::Gather(Communicator* ranks) { GatherRows(ranks, &rows_); }
 
 std::vector<DetectionScores::OfBlob> DetectionScores::Compute(PrecisionRule rule) const {
   std::vector<Row> rows = rows_;

@@ -96,7 +96,6 @@ class DetectionScores {
   struct Row {
     double blob, label, score, right, objects, batch, place;
   };
-  static constexpr int64_t kNumbers = 7;
 
   const std::vector<DetectionBlob> blobs_;
   std::vector<Row> rows_;

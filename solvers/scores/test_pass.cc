@@ -52,6 +52,10 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
   ScoreSums sums(*run.net);
   if (run.last != nullptr) SeekSources(run.last, run.full_batches() * run.rows);
   const RowCount count(run);
+  std::optional<PredictionCollector> predictions;
+  const std::optional<ScoreHead> head =
+      run.named_errors < 0 ? std::nullopt : CollectedHead(*run.net);
+  if (head) predictions.emplace(*run.net, *head, run.batches, run.named_errors);
   const uint64_t passes = run.net->pass().step + static_cast<uint64_t>(run.batches);
   for (int64_t first = 0; first < run.batches; first += ranks) {
     if (interrupted && interrupted()) return TestScores();
@@ -66,14 +70,17 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
     net->Forward();
     net->pass().rows = 0;
     sums.Add(*net, share);
+    if (predictions) predictions->Add(*net, batch);
     if (on_batch) on_batch(batch, ReadOutputs(*net));
   }
-  if (ranks > 1) sums.SumOverRanks(&world->control());
+  Communicator* const others = ranks > 1 ? &world->control() : nullptr;
+  if (others != nullptr) sums.SumOverRanks(others);
   run.net->pass().step = passes;
   TestScores test;
   test.batches = run.batches;
   test.loss = sums.Loss(*run.net);
   test.scores = sums.Scores(*run.net, run.class_names);
+  if (predictions) test.predictions = predictions->Finish(*run.net, others, run.class_names);
   test.complete = true;
   return test;
 }

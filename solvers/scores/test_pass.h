@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/net/contract/communicator.h"
 #include "core/net/run/net.h"
 #include "solvers/scores/outputs.h"
+#include "solvers/scores/predictions.h"
 
 namespace doppio {
 
@@ -22,8 +24,11 @@ struct TestScores {
   int64_t iteration = 0;            // iteration of the training run
   int64_t batches = 0;              // batches that the test ran
   bool complete = false;            // false: the test was interrupted
+  bool averaged = false;            // scores of the averaged weights (ema_decay)
   double loss = 0;                  // weighted sum of the losses
   std::vector<OutputValue> scores;  // of each output value
+  // Of the net's first head, if TestRun::named_errors asks for them and the test is complete.
+  std::shared_ptr<const Predictions> predictions = nullptr;
 };
 
 // Batches of one test. The test reads `batches` batches from the current positions of the sources
@@ -37,6 +42,9 @@ struct TestRun {
   Net* last = nullptr;  // null: all batches are full
   int64_t last_rows = 0;
   std::vector<std::string> class_names;  // by label; empty if they are unknown
+  // If not negative, the test collects the predictions of a net that ShowHead has planned, and
+  // names so many wrong ones. The ranks must agree.
+  int64_t named_errors = -1;
 
   // Returns the number of batches that run in `net`.
   int64_t full_batches() const { return batches - (last == nullptr ? 0 : 1); }

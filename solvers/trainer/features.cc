@@ -2,6 +2,7 @@
 
 #include "solvers/trainer/update_step.h"
 #include "solvers/update/lr_policy.h"
+#include "solvers/update/rule_check.h"
 #include "solvers/update/hyperparameters.h"
 
 namespace doppio {
@@ -16,6 +17,7 @@ Features FeaturesOf(const SolverSpec& spec) {
   add(param.iter_size() > 1, Feature::kIterSize, "iter_size");
   add(clips, Feature::kClipping, "clip_gradients");
   add(NeedsNorms(param) && !clips, Feature::kNormRates, "type");
+  add(UpdatesMatrices(param), Feature::kMatrices, "type");
   add(RateNeedsLoss(param), Feature::kLossRate, "lr_policy");
   add(param.snapshot_diff(), Feature::kSnapshotDiff, "snapshot_diff");
   add(param.debug_info() || spec.train.net.debug_info(), Feature::kDebugInfo, "debug_info");

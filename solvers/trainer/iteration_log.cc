@@ -42,6 +42,12 @@ void IterationLog::Report(double loss, double smoothed_loss, double rate) {
     Progress progress;
     progress.iteration = run_->iteration;
     progress.max_iter = run_->schedule.max_iter;
+    const Schedule& schedule = run_->schedule;
+    if (run_->spec.param.max_epoch() > 0 && schedule.epoch_samples > 0) {
+      progress.max_epoch = run_->spec.param.max_epoch();
+      progress.epoch =
+          static_cast<double>(run_->samples_seen) / static_cast<double>(schedule.epoch_samples);
+    }
     progress.loss = loss;
     progress.smoothed_loss = smoothed_loss;
     progress.rate = rate;

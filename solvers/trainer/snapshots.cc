@@ -1,5 +1,6 @@
 #include "solvers/trainer/snapshots.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -22,6 +23,17 @@ void CheckComplete(const WeightsReport& report, const std::string& weights) {
                   weights);
 }
 
+// Exchanges the values of a net's parameters, in the order of its graph, and the last slot of the
+// history, which has their averages.
+void ExchangeAverages(const Net& net, std::vector<Tensor>* values, std::vector<Tensor>* history) {
+  const std::vector<int>& learnable = net.params().learnable();
+  std::map<int, Tensor*> averages;  // by parameter of the store
+  for (size_t i = 0; i < learnable.size(); ++i)
+    averages[learnable[i]] = &(*history)[history->size() - learnable.size() + i];
+  for (size_t i = 0; i < values->size(); ++i)
+    std::swap((*values)[i], *averages.at(net.plan().param_index[i]));
+}
+
 }  // namespace
 
 // Returns the state without weights and history.
@@ -38,6 +50,7 @@ SolverSnapshot Snapshots::SolverState() const {
                                                                  : run_->SamplesPerIteration());
   state.set_rule(run_->spec.param.type());
   state.set_run_id(run_->run_id);
+  if (update_->update().average().on()) state.set_averaged(true);
   for (float loss : passes_->smoothed().recent()) state.add_recent_loss(loss);
   std::set<std::string> choices;
   for (const auto& [prefix, net] : nets_->All()) {
@@ -57,6 +70,7 @@ void Snapshots::Take() {
   // The copy below would wait for it anyway.
   options.plan.device->Synchronize();
   guard_->CheckWeights();
+  update_->BeginAverage();
   taken_at_ = run_->iteration;
   run_->result.snapshot_taken = true;
   SnapshotContents contents;
@@ -66,7 +80,7 @@ void Snapshots::Take() {
   const bool hdf5 = param.snapshot_format() == SolverParameter::HDF5;
   contents.names = NamesOfSnapshot(param.snapshot_prefix(), run_->iteration, hdf5);
   last_state_ = contents.names.state;
-  const WholeHistory history = update_->update().history().Gather(
+  WholeHistory history = update_->update().history().Gather(
       run_->shards() ? &options.world->bulk() : nullptr);  // collective
   if (run_->rank() != 0) return;
   if (options.before_snapshot) options.before_snapshot();
@@ -74,6 +88,7 @@ void Snapshots::Take() {
   const Net& net = nets_->train();
   contents.graph = &net.graph();
   contents.weights = WeightsOf(net.plan().param_index, net.params(), param.snapshot_diff());
+  if (SavesAverages()) ExchangeAverages(net, &contents.weights.values, &history.blobs);
   contents.history = history.blobs;
   Wait();
   const char* kind = hdf5 ? "HDF5" : "binary proto";
@@ -85,6 +100,13 @@ void Snapshots::Take() {
   run_->result.model_file = contents.names.model;
   run_->result.state_file = contents.names.state;
   writing_ = TakenSnapshot{run_->iteration, contents.names};
+}
+
+// A file of weights has the averages, and its state the weights of the training. During tests of
+// the averages, the two are exchanged already.
+bool Snapshots::SavesAverages() const {
+  const WeightAverage& average = update_->update().average();
+  return average.on() && !average.swapped();
 }
 
 void Snapshots::Report(bool wait) {
@@ -154,18 +176,18 @@ TrainerState Snapshots::StateInMemory() const {
   state.solver = SolverState();
   state.solver.run_state.clear_layer();
   state.solver.run_state.set_iter(run_->iteration);
-  const WholeHistory history = update_->update().history().Gather(nullptr);
-  for (const Tensor& tensor : history.blobs)
-    state.solver.history.push_back(ReadTensor(tensor, device));
   const Net& net = nets_->train();
   const Graph& graph = net.graph();
+  WholeHistory history = update_->update().history().Gather(nullptr);
+  std::vector<Tensor> values = WeightsOf(net.plan().param_index, net.params(), false).values;
+  if (SavesAverages()) ExchangeAverages(net, &values, &history.blobs);
+  for (const Tensor& tensor : history.blobs)
+    state.solver.history.push_back(ReadTensor(tensor, device));
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const LayerParameter& layer = graph.layer(static_cast<int>(i)).param;
     LayerBlobs blobs{layer.name(), layer.type(), {}};
-    for (const int index : graph.nodes[i].params) {
-      const Param& param = net.params().param(net.plan().param_index[index]);
-      blobs.blobs.push_back(ReadTensor(param.value, device));
-    }
+    for (const int index : graph.nodes[i].params)
+      blobs.blobs.push_back(ReadTensor(values[index], device));
     if (!blobs.blobs.empty()) state.weights.push_back(std::move(blobs));
   }
   state.last_snapshot = last_state_;

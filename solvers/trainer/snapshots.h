@@ -53,6 +53,7 @@ class Snapshots {
   void Report(bool wait);
   void EndWriting();
   bool CanSave() const;
+  bool SavesAverages() const;
 
   TrainingRun* const run_;
   TrainingNets* const nets_;

@@ -9,6 +9,7 @@
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/state/run_state.h"
 #include "solvers/scores/test_pass.h"
+#include "solvers/update/rule_check.h"
 
 namespace doppio {
 
@@ -72,6 +73,7 @@ void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
   test.last_rows = run_->schedule.last_rows[i];
   test.class_names =
       ClassNamesOf({test.net->graph().preprocessing, nets_->train().graph().preprocessing});
+  test.named_errors = precision_ ? -1 : run_->options.named_errors;
   LOG(INFO) << "Iteration " << run_->iteration << ", Testing net (#" << i << ")";
   std::optional<DetectionScores> detections;
   if (precision_)
@@ -90,9 +92,12 @@ void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
     RestorePositions(TestPrefix(i), *before_, test.net, test.batches);
   scores.net = static_cast<int>(i);
   scores.iteration = run_->iteration;
+  scores.averaged = TestsAverages(param);
   LogTest(scores, param.test_compute_loss());
   WarnAtNonFinite(scores, *test.net);
   if (run_->options.on_test) run_->options.on_test(scores);
+  if (i == 0 && scores.predictions != nullptr) run_->result.evaluated = scores;
+  scores.predictions.reset();
   run_->result.tests.push_back(std::move(scores));
 }
 

@@ -8,6 +8,7 @@
 #include "solvers/state/run_state.h"
 #include "solvers/trainer/replica_check.h"
 #include "solvers/trainer/requests.h"
+#include "solvers/update/rule_check.h"
 
 namespace doppio {
 namespace {
@@ -185,15 +186,31 @@ void Trainer::ApplyUpdate() {
   parts_.update.End();
 }
 
-// Runs all test nets, in order. Requests are served before each batch.
-void Trainer::Test() {
-  const TrainerOptions& options = parts_.run.options;
+// Runs all test nets, in order, on the averaged weights if the solver says so. Requests are served
+// before each batch. Returns true if the state is the best so far.
+bool Trainer::RunTests() {
   const auto interrupted = [this] {
     HandleRequest();
     return parts_.run.stop;
   };
-  Trace(options.trace, TraceOf::kHost, "test", "tests", [&] {
+  if (!TestsAverages(parts_.run.spec.param)) return parts_.tests.Run(interrupted);
+  LOG(INFO) << "Iteration " << parts_.run.iteration << ", Testing the averaged weights (ema_decay)";
+  parts_.update.SwapAverage();
+  try {
     const bool best = parts_.tests.Run(interrupted);
+    parts_.update.SwapAverage();
+    return best;
+  } catch (...) {
+    // Other ranks may be gone.
+    parts_.update.SwapAverage(false);
+    throw;
+  }
+}
+
+void Trainer::Test() {
+  const TrainerOptions& options = parts_.run.options;
+  Trace(options.trace, TraceOf::kHost, "test", "tests", [&] {
+    const bool best = RunTests();
     if (best && options.snapshot_best && !parts_.snapshots.taken()) Snapshot();
     parts_.tests.End();
   });

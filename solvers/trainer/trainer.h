@@ -90,6 +90,7 @@ class Trainer {
   void Step();
   void RunPasses(bool watch_losses);
   void Test();
+  bool RunTests();
   void HandleRequest();
   void Finish();
 

@@ -27,6 +27,8 @@ enum class Request {
 struct Progress {
   int64_t iteration = 0;  // updates done so far
   int64_t max_iter = 0;
+  double epoch = 0;       // epochs done so far; 0 unless the solver sets max_epoch
+  int64_t max_epoch = 0;  // 0 unless the solver sets it
   double loss = 0;
   double smoothed_loss = 0;  // over average_loss iterations
   double rate = 0;           // the learning rate of this update
@@ -105,6 +107,9 @@ struct TrainerOptions {
   // Called after each iteration's update.
   std::function<void(const Progress&)> on_iteration;
   std::function<void(const TestScores&)> on_test;  // called after each test net
+  // TestRun::named_errors of the tests; if it is not negative, their nets keep what an evaluation
+  // reads. The ranks must agree.
+  int64_t named_errors = -1;
 
   // Records each round of tests and ends the training when the rule's patience runs out.
   std::optional<MonitorRule> monitor;
@@ -136,8 +141,9 @@ struct TrainResult {
   bool snapshot_taken = false;  // a snapshot was taken in this run, on any rank
   std::string state_file;       // the last one that this rank has written, or ""
   std::string model_file;
-  std::vector<TestScores> tests;    // last round of tests, in the order of the test nets
-  std::optional<float> loss_scale;  // for the next iteration, if the loss is scaled
+  std::vector<TestScores> tests;        // last round of tests, in the order of the test nets
+  std::optional<TestScores> evaluated;  // last complete test of test net 0, if it has predictions
+  std::optional<float> loss_scale;      // for the next iteration, if the loss is scaled
   int64_t updates_skipped = 0;  // updates of the whole training skipped for non-finite gradients
   int64_t bad_records = 0;      // bad records skipped by this rank's data layers since its start
 };

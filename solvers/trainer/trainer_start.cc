@@ -74,7 +74,8 @@ uint64_t RunIdOf(const TrainingRun& run, const std::vector<std::string>& weights
        SplitAt("max_iter,max_epoch,display,average_loss,test_iter,test_interval,test_epoch,"
                "test_initialization,test_compute_loss,test_net,test_net_param,test_state,snapshot,"
                "snapshot_epoch,snapshot_prefix,snapshot_format,snapshot_diff,snapshot_after_train,"
-               "debug_info,random_seed,net,net_param,train_net,train_net_param,weights,test_last",
+               "debug_info,random_seed,net,net_param,train_net,train_net_param,weights,test_last,"
+               "ema_test",
                ',')) {
     const auto* const known = SolverParameter::descriptor()->FindFieldByName(field);
     DOPPIO_CHECK(known != nullptr, field);
@@ -125,6 +126,7 @@ void TrainerParts::Begin() {
   run.stop = false;
   run.first_iteration = run.iteration;
   log.Begin();
+  update.BeginAverage();
   const std::string warning = run.iteration == 0 ? EmptyStatisticsWarning(nets.train()) : "";
   if (!warning.empty()) LOG(WARNING) << warning;
 }

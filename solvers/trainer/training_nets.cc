@@ -13,6 +13,7 @@
 #include "solvers/scores/test_pass.h"
 #include "solvers/trainer/test_sharing.h"
 #include "solvers/trainer/update_step.h"
+#include "solvers/update/matrix_update.h"
 #include "solvers/update/rule_check.h"
 
 namespace doppio {
@@ -80,6 +81,7 @@ std::unique_ptr<Net> TrainingNets::MakeNet(const NetSource& source, bool train, 
   if (!train) plan.saving = {};
   if (one_device) plan.places.clear();
   plan.history_slots = HistorySlots(solver);
+  if (UpdatesMatrices(solver)) plan.update_scratch = &MatrixUpdateBytes;
   if (run_->shards()) plan.history_ranks = run_->ranks();
   plan.sync_statistics &= train && options.world != nullptr;
   Graph graph = MakeGraph(std::move(spec));
@@ -99,6 +101,7 @@ std::unique_ptr<Net> TrainingNets::MakeNet(const NetSource& source, bool train, 
     }
     for (const std::string& note : SampleNotes(graph)) LOG(INFO) << note;
   }
+  if (!train && options.named_errors >= 0) ShowHead(graph, &plan);
   const int parts = run_->ranks() * (train ? run_->microbatches() : 1);
   if (train) WeighRowLosses(parts, &graph);
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);

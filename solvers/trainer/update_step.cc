@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/net/graph/storage.h"
 #include "solvers/trainer/features.h"
+#include "solvers/update/param_multipliers.h"
 
 namespace doppio {
 
@@ -34,6 +35,7 @@ UpdateStep::UpdateStep(TrainingRun* run, Net* net)
     exchange_->SetTrace(run->options.trace);
     shared = {exchange_->shares(), &world->control()};
   }
+  SetMultipliers(param, net->graph(), net->plan().param_index, &net->params());
   update_.emplace(param, run->spec.places, &net->params(), run->schedule.max_iter, shared);
   update_->early().set_trace(run->options.trace);
   if (exchange_ != nullptr && update_->decides()) net->pass().sums = exchange_->sums_in_stream();
@@ -51,6 +53,7 @@ void UpdateStep::SetRate(double smoothed_loss) {
 
 void UpdateStep::Begin() {
   now_ = {};
+  BeginAverage();
   if (!RateNeedsLoss(run_->spec.param)) SetRate(0);
   net_->SetLossScale(scaler_.scale());
   // The reducers sum the gradients over ranks, and the net sums those of micro-batches, but the
@@ -82,7 +85,13 @@ void UpdateStep::Exchange(GradientSink* next) {
   now_.exchanged = true;
 }
 
+void UpdateStep::SwapAverage(bool gather) {
+  update_->average().Swap();
+  if (gather && run_->shards()) exchange_->GatherValues();
+}
+
 void UpdateStep::Run(double smoothed_loss) {
+  BeginAverage();
   if (!now_.rated) SetRate(smoothed_loss);
   if (per_parameter_) {
     run_->stage = TrainingRun::Stage::kUpdate;
@@ -94,7 +103,10 @@ void UpdateStep::Run(double smoothed_loss) {
 }
 
 void UpdateStep::RunUpdate() {
-  if (per_parameter_) return update_->early().Finish();
+  if (per_parameter_) {
+    update_->early().Finish();
+    return update_->average().Add(run_->iteration, false);
+  }
   const int iter_size = run_->schedule.iter_size;
   if (update_->decides()) {
     UpdateCondition condition;
@@ -151,7 +163,16 @@ void UpdateStep::Save(SolverSnapshot* solver) const {
 }
 
 void UpdateStep::Restore(const SolverSnapshot& solver) {
-  update_->history().Import(solver.history, run_->options.resume);
+  const bool averaged = solver.run_state.averaged(), averages = update_->average().on();
+  update_->Import(solver.history, run_->options.resume, averaged);
+  if (averages && !averaged) {
+    LOG(INFO) << run_->options.resume
+              << " has no averaged weights; the averages (ema_decay) start from its weights";
+  } else if (averaged && !averages) {
+    LOG(INFO) << run_->options.resume
+              << " has averaged weights, which are dropped, because the solver has no ema_decay; "
+                 "the training continues from its own weights";
+  }
   policy_.Resume(
       {static_cast<int>(solver.current_step), solver.minimum_loss, solver.iter_last_event},
       solver.iter);

@@ -49,6 +49,12 @@ class UpdateStep {
   // iteration.
   void End();
 
+  // Begins to average the weights, unless it has begun or the solver asks for no average.
+  void BeginAverage() { update_->average().Begin(); }
+  // Exchanges the weights and their averages. Collective if the ranks divide the update, unless
+  // `gather` is false; this rank then has only its own share of them.
+  void SwapAverage(bool gather = true);
+
   // Save and restore the state of the rate and of the loss scale. Restore also imports the history,
   // and throws FileError if it does not fit.
   void Save(SolverSnapshot* solver) const;

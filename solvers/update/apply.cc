@@ -5,6 +5,7 @@
 
 #include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
+#include "solvers/update/matrix_update.h"
 #include "solvers/update/update_element.h"
 
 namespace doppio {
@@ -53,12 +54,21 @@ void TakeRange(const UpdateScalars<T>& scalars, T decay, const T* g, const T* w,
   }
 }
 
+// Computes a += share (w - a) for n elements.
 template <class T>
-bool AllFinite(const T* values, int64_t n) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += values[i] * 0;  // NaN unless it is finite
-  return sum == 0;
+void MoveTowards(const T* w, T share, int64_t n, T* a) {
+  DOPPIO_INDEPENDENT_ITERATIONS
+  for (int64_t i = 0; i < n; ++i) a[i] += share * (w[i] - a[i]);
+}
+
+size_t IndexOf(const std::vector<UpdateSlice>& slices, const UpdateSlice& slice) {
+  return static_cast<size_t>(&slice - slices.data());
+}
+
+// Returns the number of chunks that overlap a slice.
+size_t PiecesOf(const UpdateSlice& slice) {
+  if (slice.begin == slice.end) return 0;
+  return static_cast<size_t>((slice.end - 1) / kChunk - slice.begin / kChunk + 1);
 }
 
 class CpuUpdatePass : public UpdatePass {
@@ -69,9 +79,12 @@ class CpuUpdatePass : public UpdatePass {
         lost_(static_cast<size_t>(a_.size / kChunk + 1), kNone),
         rates_(a_.slices.size()),
         zeros_(device, std::min(kChunk, a_.size) * ElementBytes(a_.dtype)) {
+    VisitRule(rule, [&](auto each) {
+      if (decltype(each)::kMatrices) matrices_.emplace(device, a_.slices);
+    });
     for (const UpdateSlice& slice : a_.slices) {
       first_piece_.push_back(norms_.size());
-      norms_.resize(norms_.size() + Pieces(slice));
+      norms_.resize(norms_.size() + PiecesOf(slice));
     }
     first_piece_.push_back(norms_.size());
     sums_.resize(norms_.size());
@@ -99,6 +112,7 @@ class CpuUpdatePass : public UpdatePass {
         using T = decltype(type);
         if (Rule::kTrustRatio || inputs.local.on) Measure<Rule, T>(inputs, begin, end);
         SetRates<Rule>(inputs, first, last);
+        if constexpr (Rule::kMatrices) return RunMatrices<Rule, T>(inputs, first, last);
         RunWithin<Rule, T>(inputs, begin, end);
       });
     });
@@ -110,13 +124,28 @@ class CpuUpdatePass : public UpdatePass {
     a_.slices[slice].grad_begin -= begin;
     VisitRule(rule_, [&](auto rule) {
       using Rule = decltype(rule);
-      DOPPIO_CHECK(!Rule::kTrustRatio && !inputs.local.on, "norms need all elements");
+      DOPPIO_CHECK(!Rule::kTrustRatio && !Rule::kMatrices && !inputs.local.on,
+                   "norms and matrices need all elements");
       SetRates<Rule>(inputs, slice, slice + 1);
       DispatchFloat(a_.dtype, [&](auto type) {
         RunWithin<Rule, decltype(type)>(inputs, first + begin, first + end);
       });
     });
     a_.slices[slice].grad_begin += begin;
+  }
+
+  void Average(double share, bool /*decided*/) override {
+    ForAverages([share](auto* a, const auto* w, int64_t n) {
+      if (share == 1) {
+        std::copy(w, w + n, a);
+      } else {
+        MoveTowards(w, static_cast<std::decay_t<decltype(*a)>>(share), n, a);
+      }
+    });
+  }
+
+  void SwapAverage() override {
+    ForAverages([](auto* a, auto* w, int64_t n) { std::swap_ranges(a, a + n, w); });
   }
 
  private:
@@ -161,12 +190,6 @@ class CpuUpdatePass : public UpdatePass {
     return total + of_chunk;
   }
 
-  // Returns the number of chunks that overlap a slice.
-  static size_t Pieces(const UpdateSlice& slice) {
-    if (slice.begin == slice.end) return 0;
-    return static_cast<size_t>((slice.end - 1) / kChunk - slice.begin / kChunk + 1);
-  }
-
   // Computes the norms of each piece of a slice. For a rule with a trust ratio, also adds the
   // gradients to the history.
   template <class Rule, class T>
@@ -185,11 +208,8 @@ class CpuUpdatePass : public UpdatePass {
         norms_[PieceOf(slice, part)] = norms;
       });
     });
-    if (a_.sum_over_ranks) SumNorms();
-  }
-
-  // Sums the norms of slices with a gradient over the ranks. Each rank has those of all others.
-  void SumNorms() {
+    if (!a_.sum_over_ranks) return;
+    // Sums the norms of slices with a gradient. Each rank has those of all others.
     size_t last = 0;
     while (last < a_.slices.size() && a_.slices[last].gradient) ++last;
     static_assert(sizeof(Norms) == 2 * sizeof(double));
@@ -233,8 +253,39 @@ class CpuUpdatePass : public UpdatePass {
     }
   }
 
-  size_t IndexOf(const UpdateSlice& slice) const {
-    return static_cast<size_t>(&slice - a_.slices.data());
+  // Calls f(averages, values, count) for each chunk of the ranges.
+  template <class F>
+  void ForAverages(const F& f) {
+    DispatchFloat(a_.dtype, [&](auto type) {
+      using T = decltype(type);
+      ForChunks(0, a_.size, [&](const Part& part) {
+        f(static_cast<T*>(a_.average) + part.shift + part.begin,
+          static_cast<T*>(a_.values) + part.begin, part.end - part.begin);
+      });
+    });
+  }
+
+  // Updates slices [first, last): each matrix at once, all others as RunWithin does.
+  template <class Rule, class T>
+  void RunMatrices(const UpdateInputs& n, size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) {
+      const UpdateSlice& slice = a_.slices[i];
+      if (!matrices_->Has(i)) {
+        RunWithin<Rule, T>(n, slice.begin, slice.end);
+        continue;
+      }
+      MatrixStep<T> step;
+      step.scalars = ScalarsOf<T>(n);
+      step.rate = static_cast<T>(rates_[i]);
+      step.decay = static_cast<T>(n.decay * slice.decay_mult);
+      step.gradients = GradientPlace<T>(slice, slice.begin);
+      step.values = static_cast<T*>(a_.values) + slice.begin;
+      step.history = static_cast<T*>(a_.history[0]) + slice.begin;
+      step.keep_steps = n.keep_steps;
+      if (matrices_->Run(i, step)) continue;
+      size_t& lost = lost_[static_cast<size_t>(slice.begin / kChunk)];
+      lost = std::min(lost, i);
+    }
   }
 
   template <class Rule, class T>
@@ -245,7 +296,7 @@ class CpuUpdatePass : public UpdatePass {
       T* h0 = static_cast<T*>(a_.history[0]) + part.shift;
       T* h1 = Rule::kSlots > 1 ? static_cast<T*>(a_.history[1]) + part.shift : nullptr;
       ForSlices(part, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
-        const T rate = static_cast<T>(rates_[IndexOf(slice)]);
+        const T rate = static_cast<T>(rates_[IndexOf(a_.slices, slice)]);
         const T decay = static_cast<T>(n.decay * slice.decay_mult);
         // Works in steps small enough to stay in the L1 cache until AllFinite reads the values.
         bool finite = true;
@@ -258,7 +309,7 @@ class CpuUpdatePass : public UpdatePass {
           finite = AllFinite(values + step, count) && finite;
         }
         if (finite) return;
-        lost_[part.chunk] = std::min(lost_[part.chunk], IndexOf(slice));
+        lost_[part.chunk] = std::min(lost_[part.chunk], IndexOf(a_.slices, slice));
       });
     });
   }
@@ -301,17 +352,19 @@ class CpuUpdatePass : public UpdatePass {
 
   // Returns the index in norms_ and sums_ of a slice's elements in the chunk of `part`.
   size_t PieceOf(const UpdateSlice& slice, const Part& part) const {
-    return first_piece_[IndexOf(slice)] + part.chunk - static_cast<size_t>(slice.begin / kChunk);
+    return first_piece_[IndexOf(a_.slices, slice)] + part.chunk -
+           static_cast<size_t>(slice.begin / kChunk);
   }
 
   UpdateArenas a_;
   size_t rule_;
-  std::vector<double> sums_;         // per slice, one entry for each chunk it overlaps
-  std::vector<size_t> lost_;         // per chunk, the first slice with a non-finite value
-  std::vector<Norms> norms_;         // per slice, one entry for each chunk it overlaps
-  std::vector<size_t> first_piece_;  // index in norms_ of each slice; then the size of norms_
-  std::vector<double> rates_;        // by slice, for the current update
-  Buffer zeros_;                     // one chunk of zeros
+  std::vector<double> sums_;               // per slice, one entry for each chunk it overlaps
+  std::vector<size_t> lost_;               // per chunk, the first slice with a non-finite value
+  std::vector<Norms> norms_;               // per slice, one entry for each chunk it overlaps
+  std::vector<size_t> first_piece_;        // index in norms_ of each slice; then the size of norms_
+  std::vector<double> rates_;              // by slice, for the current update
+  Buffer zeros_;                           // one chunk of zeros
+  std::optional<MatrixUpdates> matrices_;  // for rules that update matrices as a whole
 };
 
 std::unique_ptr<UpdatePass> MakeCpuPass(Device* device, UpdateArenas arenas, size_t rule) {

@@ -41,6 +41,29 @@ struct NormMemory {
   Buffer scratch;
 };
 
+// Moves `count` averages towards the values, unless the gate forbids it.
+template <class T>
+void MoveAverages(const Gpu& gpu, int64_t count, T share, const T* values, const Gate* gate,
+                  T* averages) {
+  const bool copies = share == T(1);
+  ForEachIndex(
+      gpu, count, "the averages of the weights", DOPPIO_BODY(int64_t i) {
+        if (gate != nullptr && gate->open == 0) return;
+        const T a = averages[i], w = values[i];
+        averages[i] = copies ? w : a + share * (w - a);
+      });
+}
+
+template <class T>
+void Exchange(const Gpu& gpu, int64_t count, T* a, T* b) {
+  ForEachIndex(
+      gpu, count, "an exchange of weights and averages", DOPPIO_BODY(int64_t i) {
+        const T kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+      });
+}
+
 class CudaUpdatePass : public UpdatePass {
  public:
   CudaUpdatePass(Device* device, UpdateArenas arenas, size_t rule)
@@ -113,6 +136,21 @@ class CudaUpdatePass : public UpdatePass {
     });
   }
 
+  void Average(double share, bool decided) override {
+    DispatchFloat(a_.dtype, [&](auto type) {
+      using T = decltype(type);
+      MoveAverages(GpuOf(device_), a_.size, static_cast<T>(share), static_cast<const T*>(a_.values),
+                   decided ? DeviceGate() : nullptr, static_cast<T*>(a_.average));
+    });
+  }
+
+  void SwapAverage() override {
+    DispatchFloat(a_.dtype, [&](auto type) {
+      using T = decltype(type);
+      Exchange(GpuOf(device_), a_.size, static_cast<T*>(a_.values), static_cast<T*>(a_.average));
+    });
+  }
+
  private:
   static constexpr int kNone = std::numeric_limits<int>::max();
 
@@ -180,6 +218,10 @@ class CudaUpdatePass : public UpdatePass {
 };
 
 std::unique_ptr<UpdatePass> MakeCudaPass(Device* device, UpdateArenas arenas, size_t rule) {
+  VisitRule(rule, [](auto each) {
+    DOPPIO_CHECK(!decltype(each)::kMatrices,
+                 "matrices are updated on the host (Feature::kMatrices)");
+  });
   return std::make_unique<CudaUpdatePass>(device, std::move(arenas), rule);
 }
 

@@ -25,6 +25,7 @@ struct UpdateSlice {
   int64_t grad_begin = 0;      // in the gradients
   float lr_mult = 1, decay_mult = 1;
   bool gradient = true;  // false: the gradient is 0 and has no memory
+  TensorSpec value;      // of the parameter
 };
 
 // Norms and other sums over parameters are formed per chunk of this many elements of the arenas.
@@ -46,6 +47,7 @@ struct UpdateArenas {
   void* values = nullptr;
   void* grads = nullptr;
   void* history[kMaxSlots] = {};  // one arena per slot of the rule
+  void* average = nullptr;        // of the values, placed like the history; null: there is none
   std::vector<UpdateSlice> slices;
   // What the pass updates, sorted and disjoint. If ranks divide the update, slices with a gradient
   // come first, and the ranges are this rank's share of them and all other slices. Otherwise there
@@ -116,6 +118,12 @@ class UpdatePass {
                        int64_t /*end*/) {
     DOPPIO_CHECK(false, "this device updates whole parameters");
   }
+
+  // Moves the averages towards the values in the pass's ranges: a <- a + share (w - a). If
+  // `decided`, only if the last Decide allowed its update. Requires UpdateArenas::average.
+  virtual void Average(double share, bool decided) = 0;
+  // Exchanges the averages and the values in the pass's ranges.
+  virtual void SwapAverage() = 0;
 
   // The methods below may be called only for asynchronous devices. They do not wait for the device,
   // except for ReadDecision.

@@ -9,7 +9,8 @@ namespace {
 UpdateSlice SliceOf(const Param& p) {
   return {p.offset,      p.offset + p.value.stored(),
           p.grad_offset, p.trainable ? p.lr_mult : 0.0f,
-          p.decay_mult,  p.gradient};
+          p.decay_mult,  p.gradient,
+          p.value};
 }
 
 }  // namespace
@@ -32,8 +33,10 @@ ArenaPasses::Part ArenaPasses::MakePart(size_t arena, size_t rule, const SolverH
   arenas.grads = params.grads.data();
   arenas.slices = MakeSlices(arena, &part);
   const int slots = history.slots();
-  for (int slot = 0; slot < slots; ++slot)
-    arenas.history[slot] = history.arenas()[arena * slots + slot].raw;
+  for (int slot = 0; slot < slots; ++slot) {
+    const bool averages = history.averages() && slot + 1 == slots;
+    (averages ? arenas.average : arenas.history[slot]) = history.arenas()[arena * slots + slot].raw;
+  }
   arenas.ranges = arena == 0 ? history.ranges() : std::vector<UpdateRange>{{0, params.size, 0}};
   if (shared.shares != nullptr) {
     arenas.sum_over_ranks = [control = shared.control](double* numbers, int64_t count) {
@@ -64,13 +67,27 @@ std::vector<UpdateSlice> ArenaPasses::MakeSlices(size_t arena, Part* part) {
 
 // If there are several devices, waits for them, because the host reads the parameters of all of
 // them in the order of the first one's work.
+void ArenaPasses::Synchronize() const {
+  for (size_t i = 0; parts_.size() > 1 && i < parts_.size(); ++i)
+    params_->arenas()[i].device->Synchronize();
+}
+
 void ArenaPasses::Run(const UpdateInputs& inputs) {
   DOPPIO_CHECK(!params_->arenas().gradients_share_memory(),
                "most gradients are gone after backward");
   for (size_t i = 0; i < parts_.size(); ++i)
     parts_[i].pass->Run(inputs, 0, params_->arenas()[i].params.size());
-  for (size_t i = 0; parts_.size() > 1 && i < parts_.size(); ++i)
-    params_->arenas()[i].device->Synchronize();
+  Synchronize();
+}
+
+void ArenaPasses::Average(double share, bool decided) {
+  for (Part& part : parts_) part.pass->Average(share, decided);
+  Synchronize();
+}
+
+void ArenaPasses::SwapAverage() {
+  for (Part& part : parts_) part.pass->SwapAverage();
+  Synchronize();
 }
 
 void ArenaPasses::RunParam(const UpdateInputs& inputs, int param) {

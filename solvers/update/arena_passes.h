@@ -33,6 +33,10 @@ class ArenaPasses {
   // Updates the parameters that have no gradient.
   void RunWithoutGradient(const UpdateInputs& inputs);
 
+  // As in UpdatePass, on all devices.
+  void Average(double share, bool decided);
+  void SwapAverage();
+
   // Returns the sum of the squares of all gradients.
   double SumSquares();
   // Returns true if all gradients are finite.
@@ -52,6 +56,7 @@ class ArenaPasses {
     std::vector<std::pair<size_t, size_t>> without_gradient;  // ranges of slices
   };
 
+  void Synchronize() const;
   Part MakePart(size_t arena, size_t rule, const SolverHistory& history,
                 const SharedUpdate& shared);
   std::vector<UpdateSlice> MakeSlices(size_t arena, Part* part);  // also fills slice_of_

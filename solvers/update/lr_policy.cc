@@ -118,6 +118,16 @@ double MultiFixed(const LrInput& in) {
   return in.p.stagelr(stage);
 }
 double Cosine(const LrInput& in) { return HalfCosine(in.p.base_lr(), in.p.min_lr(), in.part()); }
+double CosineRestarts(const LrInput& in) {
+  const double factor = in.p.restart_factor();
+  double start = 0, period = in.p.stepsize();
+  if (factor == 1) {
+    start = std::floor(in.i() / period) * period;
+  } else {
+    for (; in.i() >= start + period; period *= factor) start += period;
+  }
+  return HalfCosine(in.p.base_lr(), in.p.min_lr(), (in.i() - start) / period);
+}
 double OneCycle(const LrInput& in) {
   const double peak = in.p.base_lr(), rise = in.p.stepsize();
   if (in.i() < rise) return HalfCosine(peak * in.p.gamma(), peak, in.i() / rise);
@@ -158,6 +168,14 @@ void CheckRise(const SolverParameter& p, const FieldPlaces& places, int64_t max_
                      ", but the rate must fall again before max_iter, ", max_iter));
 }
 
+void CheckRestarts(const SolverParameter& p, const FieldPlaces& places, int64_t,
+                   ErrorCollector* errors) {
+  if (p.restart_factor() >= 1) return;
+  errors->Add(places.At("restart_factor"),
+              "restart_factor is " + NumberText(p.restart_factor()) +
+                  "; each period is at least as long as the one before, so give 1 or more");
+}
+
 const std::vector<LrPolicyRow>& Rows() {
   static const auto* rows = new std::vector<LrPolicyRow>{
       {"fixed", {}, Fixed},
@@ -184,6 +202,7 @@ const std::vector<LrPolicyRow>& Rows() {
        ResumePlateau},
       {"multifixed", {"stagelr", "stageiter"}, MultiFixed, LrPolicyTrait::kOwnRates, CheckStages},
       {"cosine", {}, Cosine, LrPolicyTrait::kFollowsMaxIter},
+      {"cosine_restarts", {"stepsize"}, CosineRestarts, {}, CheckRestarts},
       {"onecycle", {"gamma", "stepsize"}, OneCycle, LrPolicyTrait::kFollowsMaxIter, CheckRise},
   };
   return *rows;

@@ -11,6 +11,10 @@
 //     for plateau_winsize(step) iterations   SSD, Intel Caffe
 //   cosine: min_lr + (base_lr - min_lr) (1 + cos(pi i / max_iter)) / 2
 //     Loshchilov, Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR 2017, eq. 5
+//   cosine_restarts: min_lr + (base_lr - min_lr) (1 + cos(pi j / T)) / 2 for iteration j of a
+//   period
+//     of T iterations; the first T is stepsize, and each next one is restart_factor times as long
+//     SGDR, as above, with its T_0 and T_mult
 //   onecycle: from gamma base_lr up to base_lr in `stepsize` iterations, then down to min_lr at
 //     max_iter, each along half a cosine
 //     Smith, Topin, "Super-Convergence", 2017; the cosines are from fast.ai

@@ -82,18 +82,32 @@ size_t CheckRule(const SolverParameter& param, const FieldPlaces& places) {
       CheckFields<decltype(rule)>(param, &check);
       CheckMomentumPolicy(param, &check);
       CheckLocalRate(param, &check);
+      check.InUnitInterval("ema_decay");
+      check.Positive("layer_decay");
     });
   });
   errors.ThrowIfAny();
   return index;
 }
 
+std::string HistoryText(const SolverParameter& param) {
+  return param.type() + (AveragesWeights(param) ? ", and averaged weights" : "");
+}
+
 int HistorySlots(const SolverParameter& param) {
-  int slots = 0;
+  int slots = AveragesWeights(param) ? 1 : 0;
   ForEachRule([&](auto rule) {
-    if (param.type() == decltype(rule)::kName) slots = decltype(rule)::kSlots;
+    if (param.type() == decltype(rule)::kName) slots += decltype(rule)::kSlots;
   });
   return slots;
+}
+
+bool UpdatesMatrices(const SolverParameter& param) {
+  bool matrices = false;
+  ForEachRule([&](auto rule) {
+    if (param.type() == decltype(rule)::kName) matrices = decltype(rule)::kMatrices;
+  });
+  return matrices;
 }
 
 }  // namespace doppio

@@ -45,6 +45,7 @@ struct RuleDefaults {
   static constexpr bool kWarmupMomentum = false;  // WarmupMomentumFactor changes the momentum
   static constexpr bool kLocalRate = false;       // larc and local_lr_auto may set the rates
   static constexpr bool kDecoupled = false, kTrustRatio = false;  // see the file comment
+  static constexpr bool kMatrices = false;  // matrices are updated as a whole (matrix_update.h)
   // Returns the factor on the learning rate of update t = 1, 2, ...
   static double RateFactor(const RuleScalars<double>&, int64_t) { return 1; }
 };
@@ -188,8 +189,33 @@ struct Lamb : AdamW {
   static constexpr bool kTrustRatio = true;
 };
 
+// w <- w - rate (sign(momentum m + (1 - momentum) g) + decay w);
+// m <- momentum2 m + (1 - momentum2) g.
+// Chen et al., "Symbolic Discovery of Optimization Algorithms", NeurIPS 2023, program 1. sign(0) is
+// 0.
+struct Lion : RuleDefaults {
+  static constexpr const char* kName = "Lion";
+  static constexpr bool kMomentum2 = true;
+  static constexpr bool kDecoupled = true;
+  template <class T>
+  DOPPIO_HD static T Take(const RuleScalars<T>& a, T g, T* h) {
+    const T c = a.momentum * h[0] + (T(1) - a.momentum) * g;
+    h[0] = a.momentum2 * h[0] + (T(1) - a.momentum2) * g;
+    return T((c > T(0)) - (c < T(0)));
+  }
+};
+
+// For matrices: m' = momentum m + (1 - momentum) g;  u = momentum m' + (1 - momentum) g;
+// w <- w - rate (0.2 sqrt(max(rows, columns)) o(u) + decay w);  m <- m', where o(u) is orthogonal
+// (matrix_update.h has the sources). For all other parameters, AdamW. On the CPU only.
+struct Muon : AdamW {
+  static constexpr const char* kName = "Muon";
+  static constexpr bool kMatrices = true;
+};
+
 // All rules. A rule's index in this list identifies it.
-using Rules = std::tuple<Sgd, Nesterov, AdaGrad, RmsProp, AdaDelta, Adam, Sag, AdamW, Lamb>;
+using Rules =
+    std::tuple<Sgd, Nesterov, AdaGrad, RmsProp, AdaDelta, Adam, Sag, AdamW, Lamb, Lion, Muon>;
 
 // Calls f(rule) with an instance of each rule, in the order of Rules.
 template <class F>

@@ -38,6 +38,7 @@ SolverHistory::SolverHistory(ParamStore* params, const SolverParameter& param,
       rule_(param.type()),
       shares_(shared.shares),
       unshared_begin_(params->arenas()[0].size),
+      rule_slots_(HistorySlots(param) - (AveragesWeights(param) ? 1 : 0)),
       slots_(HistorySlots(param)) {
   int64_t elements = params->arenas()[0].size;
   if (shares_ == nullptr) {
@@ -148,9 +149,10 @@ void SolverHistory::GatherSlot(size_t slot, char* whole, Communicator* bulk) con
   }
 }
 
-void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& file) const {
+void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& file,
+                               bool averaged) const {
   const std::vector<int>& learnable = params_->learnable();
-  const size_t wanted = static_cast<size_t>(slots_) * learnable.size();
+  const size_t wanted = static_cast<size_t>(rule_slots_ + (averaged ? 1 : 0)) * learnable.size();
   if (blobs.size() != wanted) {
     throw FileError(file, " holds ", blobs.size(), " history blobs, but ", rule_, " keeps ", wanted,
                     " for the ", learnable.size(),
@@ -172,8 +174,9 @@ void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::s
 // sizes.
 void SolverHistory::CheckSquares(const std::vector<PlainBlob>& blobs,
                                  const std::string& file) const {
-  const size_t slot = FirstSlotOfSquares(rule_);
-  for (size_t i = slot * params_->learnable().size(); i < blobs.size(); ++i) {
+  const size_t count = params_->learnable().size();
+  const size_t end = static_cast<size_t>(rule_slots_) * count;
+  for (size_t i = FirstSlotOfSquares(rule_) * count; i < end; ++i) {
     const std::vector<float>& values = blobs[i].data;
     if (std::none_of(values.begin(), values.end(), [](float value) { return value < 0; })) continue;
     throw FileError(
@@ -183,12 +186,20 @@ void SolverHistory::CheckSquares(const std::vector<PlainBlob>& blobs,
   }
 }
 
-void SolverHistory::Import(const std::vector<PlainBlob>& blobs, const std::string& file) {
-  CheckBlobs(blobs, file);  // before any blob is written
+void SolverHistory::Import(const std::vector<PlainBlob>& blobs, const std::string& file,
+                           bool averaged) {
+  CheckBlobs(blobs, file, averaged);  // before any blob is written
   const std::vector<int>& learnable = params_->learnable();
-  for (size_t i = 0; i < blobs.size(); ++i) {
+  for (size_t i = 0; i < static_cast<size_t>(rule_slots_) * learnable.size(); ++i) {
     Write(blobs[i], params_->param(learnable[i % learnable.size()]), i / learnable.size());
   }
+}
+
+void SolverHistory::ImportValues(const std::vector<PlainBlob>& blobs) {
+  const std::vector<int>& learnable = params_->learnable();
+  const size_t first = static_cast<size_t>(rule_slots_) * learnable.size();
+  for (size_t i = 0; i < learnable.size(); ++i)
+    WriteTensor(blobs[first + i].data, params_->param(learnable[i]).value, params_->device());
 }
 
 // Writes the part of `blob` that is in the ranges.

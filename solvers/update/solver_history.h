@@ -1,5 +1,6 @@
 // The history of a solver's rule (momentum, Adam's moments): one arena per slot of the rule, in the
-// layout of the parameters. If ranks divide the update, a rank's arenas hold its own share only.
+// layout of the parameters. The last slot has the averages of the weights, if the solver keeps them
+// (WeightAverage). If ranks divide the update, a rank's arenas hold its own share only.
 #ifndef DOPPIO_SOLVERS_UPDATE_SOLVER_HISTORY_H_
 #define DOPPIO_SOLVERS_UPDATE_SOLVER_HISTORY_H_
 
@@ -43,22 +44,27 @@ class SolverHistory {
   // second. If ranks divide the update, an arena holds this rank's share; otherwise it is laid out
   // like the parameters' values.
   std::vector<Tensor> arenas() const;
-  int slots() const { return slots_; }
+  int slots() const { return slots_; }  // with that of the averages
+  bool averages() const { return slots_ > rule_slots_; }
   // Returns the bytes of the rank with the largest share.
   int64_t largest_bytes() const;
 
   // Returns the blobs. If the ranks divide the history, the call is collective, copies it to rank 0
   // through `bulk`, and returns nothing on all other ranks.
   WholeHistory Gather(Communicator* bulk) const;
-  // Replaces the history, or this rank's share, with `blobs`. Throws FileError naming `file` if the
-  // number or the sizes of the blobs do not match the parameters, or if values are negative that
-  // the rule cannot have made so.
-  void Import(const std::vector<PlainBlob>& blobs, const std::string& file);
+  // Replaces the history of the rule, or this rank's share, with `blobs`. With `averaged`, one more
+  // slot follows in `blobs`: the weights of the training, which ImportValues takes. Throws
+  // FileError naming `file` if the number or the sizes of the blobs do not match the parameters, or
+  // if values are negative that the rule cannot have made so.
+  void Import(const std::vector<PlainBlob>& blobs, const std::string& file, bool averaged = false);
+  // Replaces the values of the parameters with the last slot of `blobs`, which Import has accepted.
+  void ImportValues(const std::vector<PlainBlob>& blobs);
 
  private:
   // Returns the elements of the arenas for `share`; fills `*ranges`.
   int64_t Place(const std::vector<ArenaRange>& share, std::vector<UpdateRange>* ranges) const;
-  void CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& file) const;
+  void CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& file,
+                  bool averaged) const;
   void CheckSquares(const std::vector<PlainBlob>& blobs, const std::string& file) const;
   void Write(const PlainBlob& blob, const Param& param, size_t slot);
   void GatherSlot(size_t slot, char* whole, Communicator* bulk) const;
@@ -73,7 +79,7 @@ class SolverHistory {
   const UpdateShares* const shares_;
   int64_t unshared_begin_ = 0;  // parameters from this element on have no gradient
   std::vector<UpdateRange> ranges_;
-  const int slots_;
+  const int rule_slots_, slots_;
   std::vector<Buffer> arenas_;  // see arenas()
 };
 

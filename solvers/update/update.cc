@@ -10,7 +10,8 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
       scale_(param.clip_gradients()),
       history_(params, param, shared),
       passes_(params, hyperparameters_.rule(), history_, shared),
-      early_(*params, hyperparameters_, scale_, &passes_) {}
+      early_(*params, hyperparameters_, scale_, &passes_),
+      average_(param, &passes_) {}
 
 void Update::Run(double rate, int64_t iteration, int iter_size) {
   scale_.Reset();
@@ -21,6 +22,7 @@ void Update::Run(double rate, int64_t iteration, int iter_size) {
   UpdateInputs inputs = hyperparameters_.At(rate, iteration);
   inputs.scale = scale_.Factor(iter_size);
   passes_.Run(inputs);
+  average_.Add(iteration, false);
 }
 
 void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition) {
@@ -36,6 +38,7 @@ void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCon
     inputs.decided = true;
   }
   passes_.Run(inputs);
+  average_.Add(iteration, inputs.decided);
 }
 
 bool Update::ReadDecision() {
@@ -44,6 +47,13 @@ bool Update::ReadDecision() {
   const UpdateDecision decision = passes_.asynchronous()->ReadDecision();
   if (scale_.clips()) scale_.SetSumSquares(decision.sum_squares);
   return decision.gradients_finite;
+}
+
+void Update::Import(const std::vector<PlainBlob>& blobs, const std::string& file, bool averaged) {
+  history_.Import(blobs, file, averaged);
+  if (!averaged) return;
+  average_.Begin();
+  history_.ImportValues(blobs);
 }
 
 bool Update::GradientsFinite() {

@@ -12,6 +12,7 @@
 #include "solvers/update/gradient_scale.h"
 #include "solvers/update/hyperparameters.h"
 #include "solvers/update/solver_history.h"
+#include "solvers/update/weight_average.h"
 
 namespace doppio {
 
@@ -50,7 +51,13 @@ class Update {
     passes_.asynchronous()->WatchLosses(losses, first);
   }
 
+  // Restores the history from a state. With `averaged`, the values of the parameters are averages,
+  // and the last slot of `blobs` has the weights of the training. Throws FileError naming `file`.
+  void Import(const std::vector<PlainBlob>& blobs, const std::string& file, bool averaged);
+
   EarlyUpdate& early() { return early_; }
+  WeightAverage& average() { return average_; }
+  const WeightAverage& average() const { return average_; }
   GradientScale& scale() { return scale_; }
   const GradientScale& scale() const { return scale_; }
   const ArenaPasses& passes() const { return passes_; }
@@ -63,6 +70,7 @@ class Update {
   SolverHistory history_;
   ArenaPasses passes_;
   EarlyUpdate early_;
+  WeightAverage average_;
   // RunDecided was the last update, and the host has not yet read its outcome.
   bool decision_pending_ = false;
   std::optional<double> sum_squares_;  // sum over the gradients in the store, for the next Run

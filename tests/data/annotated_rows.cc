@@ -147,6 +147,7 @@ std::string DrawRois(Draw* draw, const SourceWish& wish, std::string fields,
   std::string transform = DrawMean(draw, 3, PixelSize(), false, false, "");
   transform += DrawScale(draw, false);
   transform += Maybe(draw, 0.1, FieldText("force_color", true));
+  transform += DrawDecoding(draw);
   std::string body = MessageText("roi_data_param", fields);
   if (!data_param.empty()) body += MessageText("data_param", data_param);
   return SourceText(draw, wish, "RoiData", body + MessageText("transform_param", transform));

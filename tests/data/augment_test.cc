@@ -1,5 +1,6 @@
 #include "data/augment/augment.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tests/data/tiny_data.h"
@@ -104,6 +105,81 @@ TEST_F(AugmentTest, MirrorsHalfOfTheImagesInBothPhases) {
   }
 }
 
+TEST_F(AugmentTest, FlipsHalfOfTheImagesInTraining) {
+  const Augment augment = Make("flip: true scale: 2", TRAIN);
+  int flipped = 0;
+  for (uint64_t sample = 0; sample < 400; ++sample) {
+    const std::vector<float> out = Apply(augment, image_, sample);
+    EXPECT_EQ(out, Apply(augment, image_, sample)) << "sample " << sample;
+    if (out[0] == 0) continue;
+    ++flipped;
+    EXPECT_THAT(std::vector<float>(out.begin(), out.begin() + 8),
+                ElementsAre(16, 18, 20, 22, 8, 10, 12, 14));
+    EXPECT_EQ(out[23], 206);  // the last row of channel 1 was its first
+  }
+  EXPECT_NEAR(flipped, 200, 50);  // five standard deviations
+  EXPECT_EQ(Apply(Make("flip: true"), image_), std::vector<float>(bytes_.begin(), bytes_.end()));
+}
+
+// The turns of the square 1 2 / 3 4, counter-clockwise.
+TEST_F(AugmentTest, TurnsSquaresByQuarters) {
+  const std::vector<uint8_t> square = {1, 2, 3, 4};
+  const std::vector<float> floats(square.begin(), square.end());
+  const std::string mean = MeanFile("num: 1 channels: 1 height: 2 width: 2 data: [1, 1, 1, 1]");
+  const std::set<std::vector<float>> turns = {
+      {1, 2, 3, 4}, {2, 4, 1, 3}, {4, 3, 2, 1}, {3, 1, 4, 2}};
+  const auto seen = [&](const std::string& fields, bool of_floats, float add) {
+    const Augment augment = Make("quarter_turns: true " + fields, TRAIN);
+    const Pixels image{
+        {1, 2, 2}, of_floats ? nullptr : square.data(), of_floats ? floats.data() : nullptr, false};
+    std::set<std::vector<float>> all;
+    for (uint64_t sample = 0; sample < 100; ++sample) {
+      std::vector<float> out = Apply(augment, image, sample);
+      for (float& value : out) value += add;
+      all.insert(out);
+    }
+    return all;
+  };
+  EXPECT_EQ(seen("", false, 0), turns);
+  EXPECT_EQ(seen("", true, 0), turns);
+  EXPECT_EQ(seen(mean, false, 1), turns);
+  for (const char* more : {"mirror: true", "flip: true", "mirror: true flip: true"}) {
+    EXPECT_EQ(seen(more, false, 0).size(), 8u) << more;
+    EXPECT_EQ(seen(more, true, 0), seen(more, false, 0)) << more;
+    EXPECT_EQ(seen(more + (" " + mean), false, 1), seen(more, false, 0)) << more;
+  }
+}
+
+TEST_F(AugmentTest, TurnsOnlySquares) {
+  EXPECT_THAT(MessageOf([&] { Make("quarter_turns: true", TRAIN).OutputShape(image_.shape); }),
+              HasSubstr("3: quarter_turns needs square samples, but they are 3x4; set crop_size"));
+  Make("quarter_turns: true crop_size: 2", TRAIN).OutputShape(image_.shape);
+  Make("quarter_turns: true").OutputShape(image_.shape);  // nothing turns in a test
+}
+
+// A pixel of an image of zeros, and a box around it, stay together.
+TEST_F(AugmentTest, TurnsBoxesWithTheirImage) {
+  const Augment augment = Make("crop_size: 3 mirror: true flip: true quarter_turns: true", TRAIN);
+  std::vector<uint8_t> pixels(16);
+  pixels[1 * 4 + 2] = 1;
+  const Pixels image{{1, 4, 4}, pixels.data(), nullptr, false};
+  ObjectBox object;
+  object.box = {0.5F, 0.25F, 0.75F, 0.5F};  // column 2, row 1
+  std::set<std::vector<float>> places;
+  for (uint64_t sample = 0; sample < 200; ++sample) {
+    const std::vector<float> out = Apply(augment, image, sample);
+    const Cut cut = augment.CutOf(image.shape, sample);
+    const Box box = augment.ObjectsIn(cut, image.shape, {object})[0].box;
+    const auto at = std::find(out.begin(), out.end(), 1) - out.begin();
+    EXPECT_NEAR(box.xmin * 3, static_cast<float>(at % 3), 1e-5) << "sample " << sample;
+    EXPECT_NEAR(box.ymin * 3, static_cast<float>(at / 3), 1e-5) << "sample " << sample;
+    EXPECT_NEAR(box.width() * 3, 1, 1e-5);
+    EXPECT_NEAR(box.height() * 3, 1, 1e-5);
+    places.insert(out);
+  }
+  EXPECT_EQ(places.size(), 9u);  // by the place of the crop and the turn, the pixel is anywhere
+}
+
 TEST_F(AugmentTest, SeparatesInterleavedColours) {
   const std::vector<uint8_t> bgr = {1, 2, 3, 4, 5, 6};
   const Pixels image{{3, 1, 2}, bgr.data(), nullptr, true};
@@ -193,6 +269,9 @@ TEST_F(AugmentTest, RefusesWhatOtherCaffesWouldDoToTheImages) {
               HasSubstr("cutout_param is for layers Data and ImageData, not for this one"));
   EXPECT_THAT(MessageOf([&] { Make("flow: true mirror: true"); }),
               HasSubstr("flow is not implemented"));
+  EXPECT_THAT(MessageOf([&] { Make("flow: true flip: true"); }), HasSubstr("remove flip or flow"));
+  EXPECT_THAT(MessageOf([&] { Make("flow: true quarter_turns: true"); }),
+              HasSubstr("remove quarter_turns or flow"));
   EXPECT_THAT(MessageOf([&] { Make("bgr2rgb: true"); }), HasSubstr("bgr2rgb is not implemented"));
   EXPECT_THAT(MessageOf([&] { Make("pad: 4"); }),
               HasSubstr("pad is for layers Data and ImageData"));

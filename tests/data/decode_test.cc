@@ -175,21 +175,21 @@ TEST(Decode, ResizesBilinearly) {
 }
 
 TEST(Decode, SaysThatAFileIsNoImageOrOneOfAnotherFormat) {
-  EXPECT_EQ(MessageOf([] { DecodeFile("<html>"); }), "4: it is not a JPEG, PNG, BMP or PNM image");
+  EXPECT_EQ(MessageOf([] { DecodeFile("<html>"); }),
+            "4: it is not a JPEG, PNG, WebP, TIFF, GIF, BMP or PNM image");
   EXPECT_EQ(MessageOf([] { DecodeFile(""); }), "4: the image is empty");
-  EXPECT_EQ(MessageOf([] { DecodeFile("GIF89a..."); }),
-            "4: it is a GIF image; convert it to JPEG, PNG, BMP or PNM");
-  EXPECT_THAT(MessageOf([] { DecodeFile(std::string("RIFF\1\0\0\0WEBPVP8 ", 16)); }),
-              HasSubstr("it is a WebP image; "));
-  EXPECT_THAT(MessageOf([] { DecodeFile(std::string("II*\0....", 8)); }),
-              HasSubstr("it is a TIFF image; "));
+  EXPECT_EQ(MessageOf([] { DecodeFile("GIF89a..."); }), "4: corrupt GIF image: it ends too early");
+  EXPECT_EQ(MessageOf([] { DecodeFile(std::string("RIFF\1\0\0\0WEBPVP8 ", 16)); }),
+            "4: corrupt WebP image: its header is damaged");
+  EXPECT_EQ(MessageOf([] { DecodeFile(std::string("II*\0....", 8)); }),
+            "4: corrupt TIFF image: Can not read TIFF directory count");
   EXPECT_THAT(MessageOf([] {
                 DecodeFile(
                     std::string("\0\0\0\x1c"
                                 "ftypheic",
                                 12));
               }),
-              HasSubstr("it is a HEIC image; "));
+              HasSubstr("it is a HEIC image; convert it: heif-convert IN.heic OUT.jpg"));
 }
 
 TEST(Decode, SaysThatAnImageIsCutShort) {

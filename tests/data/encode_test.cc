@@ -65,8 +65,8 @@ TEST(Encode, SaysWhatJpegCannotHold) {
 }
 
 TEST(FormatOf, RefusesWhatIsNone) {
-  EXPECT_EQ(MessageOf([] { Format("GIF89a"); }),
-            "4: it is a GIF image; convert it to JPEG, PNG, BMP or PNM");
+  EXPECT_EQ(MessageOf([] { Format("%PDF-1.7"); }),
+            "4: it is a PDF document; convert it: convert IN OUT.png (ImageMagick)");
   EXPECT_EQ(MessageOf([] { Format(""); }), "4: the image is empty");
 }
 

@@ -1,4 +1,6 @@
 // Tests the layer ImageData in a net.
+#include <algorithm>
+
 #include "tests/data/data_net.h"
 
 namespace doppio {
@@ -43,12 +45,46 @@ TEST(ImageDataLayer, DeliversTheSameWithAnyNumberOfThreads) {
                            "crop_size: 3 scale: 0.5 }");
 }
 
+// A list with five images of class 0 and one of class 1.
+std::string FiveAndOne(const std::string& more) {
+  std::string list;
+  for (int i = 0; i < 6; ++i) {
+    const std::string path = ScratchPath("u" + std::to_string(i) + ".png");
+    WriteFile(path, Png(4, 4, 3, std::vector<int>(48, 10 * i)));
+    list += path + (i == 2 ? " 1\n" : " 0\n");
+  }
+  WriteFile(ScratchPath("six.txt"), list);
+  return "type: 'ImageData' top: 'd' top: 'l' image_data_param { source: '" +
+         ScratchPath("six.txt") + "' batch_size: 4 " + more + " } ";
+}
+
+TEST(ImageDataLayer, BalancesClasses) {
+  const std::string balanced = FiveAndOne("shuffle: true balance: true");
+  DataNet net(balanced);
+  for (int i = 0; i < 5; ++i) {
+    net->Forward();
+    const std::vector<double> labels = net.Values("l");
+    EXPECT_EQ(std::count(labels.begin(), labels.end(), 1), 2);
+  }
+  EXPECT_EQ(net.source()->source_size(), 6);  // an epoch keeps its length
+  ExpectSameWithAnyThreads(balanced +
+                           "transform_param { flip: true quarter_turns: true mirror: true }");
+}
+
+TEST(ImageDataLayer, DoesNotBalanceTests) {
+  EXPECT_THAT(MessageOf([] { DataNet(FiveAndOne("balance: true"), DataMode::kOpen, TEST); }),
+              HasSubstr("balance is for training: a test sees each sample once; remove it here, or "
+                        "limit the layer to training by include { phase: TRAIN }"));
+  DataNet(FiveAndOne("balance: false"), DataMode::kOpen, TEST);
+}
+
 TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
   const std::string layer = TwoLabels("top: 'd' top: 'l'");
   WriteFile(ScratchPath("a.png"), "no image");
-  EXPECT_THAT(LayerMistake(layer),
-              HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" +
-                        ScratchPath("list.txt") + ":1): it is not a JPEG, PNG, BMP or PNM image"));
+  EXPECT_THAT(
+      LayerMistake(layer),
+      HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" + ScratchPath("list.txt") +
+                ":1): it is not a JPEG, PNG, WebP, TIFF, GIF, BMP or PNM image"));
 }
 
 }  // namespace

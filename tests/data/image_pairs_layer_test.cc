@@ -50,9 +50,25 @@ TEST(ImagePairs, MirrorAndCropBothImagesAlike) {
   EXPECT_EQ(seen.size(), 4u);
 }
 
+TEST(ImagePairs, TurnBothImagesAlike) {
+  DataNet net(OnePair("ImageSegData", "top: 'd' top: 'l'",
+                      "crop_size: 2 mirror: true flip: true quarter_turns: true"));
+  std::set<std::vector<double>> seen;
+  for (int i = 0; i < 100; ++i) {
+    net->Forward();
+    const std::vector<double> data = net.Values("d"), labels = net.Values("l");
+    for (size_t pixel = 0; pixel < labels.size(); ++pixel)
+      EXPECT_EQ(data[pixel], 10 * labels[pixel]);
+    seen.insert(labels);
+  }
+  EXPECT_EQ(seen.size(), 16u);  // two places of the crop in eight directions
+}
+
 TEST(ImagePairs, DeliverTheSameWithAnyNumberOfThreads) {
   for (const char* type : {"ImageSegData", "DenseImageData", "ImageLabelmapData"}) {
-    std::string layer = OnePair(type, "top: 'd' top: 'l'", "crop_size: 2 mirror: true scale: 0.5");
+    std::string layer =
+        OnePair(type, "top: 'd' top: 'l'",
+                "crop_size: 2 mirror: true scale: 0.5 flip: true quarter_turns: true");
     const std::string one = "batch_size: 1", list = ScratchPath("pairs.txt");
     layer.replace(layer.find(one), one.size(), "batch_size: 5");
     layer.replace(layer.find(ScratchPath("list.txt")), ScratchPath("list.txt").size(), list);
@@ -240,6 +256,9 @@ TEST(ImagePairs, ExplainMistakes) {
       LayerMistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_divide_factor: 0")),
       HasSubstr("must be from 1 to 1024, found 0"));
   EXPECT_THAT(mistake("", "label_divide_factor: 2"), HasSubstr("only DenseImageData has"));
+  EXPECT_THAT(mistake("", "balance: true"),
+              HasSubstr("samples of ImageSegData have no class; remove balance"));
+  EXPECT_THAT(mistake("quarter_turns: true", ""), HasSubstr("quarter_turns needs square samples"));
   EXPECT_THAT(mistake("", "new_height: 3"), HasSubstr("set both new_height and new_width"));
   EXPECT_THAT(mistake("mean_file: 'm'"), HasSubstr("takes mean_value, not mean_file"));
   EXPECT_THAT(mistake("scale: 0"), HasSubstr("scale must not be 0"));

@@ -9,6 +9,7 @@
 #include "data/augment/mean_file.h"
 #include "data/augment/preprocessing.h"
 #include "tests/data/data_net.h"
+#include "tests/data/tiny_images.h"
 
 namespace doppio {
 namespace {
@@ -141,6 +142,43 @@ TEST(NetInput, EqualsTheDataLayerForAnImageList) {
   const std::string jpeg = Jpeg({100, 90, 3}, RandomPixels(100 * 90 * 3, 3));
   ExpectSame({jpeg}, Listed(jpeg, "new_height: 20 new_width: 20 scaled_decode: true",
                             "pad: 2 crop_size: 20"));
+}
+
+// The fast path of JPEGs included.
+TEST(NetInput, TurnsAndScalesAsTheDataLayer) {
+  const std::string phone = WithExif(Jpeg({37, 31, 3}, RandomPixels(37 * 31 * 3, 3)), Exif(6));
+  const std::string same = WithExif(Jpeg({31, 37, 3}, RandomPixels(37 * 31 * 3, 4)), Exif(1));
+  TiffKind kind{37, 31, 3, 16, 8};
+  kind.orientation = 8;
+  std::vector<int> wide = RandomPixels(37 * 31 * 3, 5);
+  for (int& value : wide) value *= 9;
+  const std::vector<std::string> files = {phone, same, Tiff(kind, wide)};
+  for (const char* transform : {"", "crop_size: 20", "pad: 4 crop_h: 28 crop_w: 33",
+                                "resize_param { height: 32 width: 40 } crop_size: 30"}) {
+    const std::string fields =
+        std::string("exif_rotation: true sixteen_bit_range: 4096 force_color: true ") + transform;
+    const Preprocessing record = ExpectSame(files, Encoded(files, fields));
+    EXPECT_TRUE(record.exif_rotation());
+    EXPECT_EQ(record.sixteen_bit_range(), 4096u);
+  }
+  for (const std::string& file : files) {
+    for (const char* fields :
+         {"", "new_height: 28 new_width: 20", "new_height: 9 new_width: 8 scaled_decode: true"}) {
+      const std::string transform = "exif_rotation: true sixteen_bit_range: 4096";
+      ExpectSame({file}, Listed(file, fields, transform));
+    }
+  }
+  const Preprocessing plain = ExpectSame({same}, Listed(same, "", ""));
+  EXPECT_FALSE(plain.has_exif_rotation() || plain.has_sixteen_bit_range());
+}
+
+// Images of one size before they are turned have two sizes afterwards.
+TEST(NetInput, RecordsTheSizesOfUprightImages) {
+  const std::string lies = WithExif(Photo(20, 28), Exif(6)), stands = Photo(28, 20);
+  const std::vector<std::string> files = {lies, stands};
+  const Preprocessing record = ExpectSame(files, Encoded(files, "exif_rotation: true"));
+  EXPECT_EQ(record.resize_height(), 28u);
+  EXPECT_EQ(record.resize_width(), 20u);
 }
 
 TEST(NetInput, EqualsTheDataLayerForGrayImagesAmongColours) {

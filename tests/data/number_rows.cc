@@ -49,9 +49,9 @@ std::string RowsText(const std::string& field, int64_t rows, const Shape& row) {
 }
 
 // Draws a filler of values. What each row gets must not depend on the number of rows, so that
-// replicas share a batch: FAN_OUT, AVERAGE and `sparse` are not among the fields.
+// replicas share a batch: FAN_OUT, AVERAGE, `sparse` and dirac's `groups` are not among the fields.
 std::string DrawValueFiller(Draw* draw, const Shape& row) {
-  std::vector<std::string> types = {"constant",          "uniform", "gaussian",
+  std::vector<std::string> types = {"constant",          "uniform", "gaussian", "truncated_normal",
                                     "positive_unitball", "xavier",  "msra"};
   if (row.rank() == 3) types.push_back("gabor");
   if (row.rank() == 3 && row[1] == row[2]) types.push_back("bilinear");
@@ -63,7 +63,8 @@ std::string DrawValueFiller(Draw* draw, const Shape& row) {
     text += RealText(draw, "max", 0, 1);
   }
   if (type == "gaussian") text += RealText(draw, "mean", -0.5, 0.5);
-  if (type == "gaussian" || type == "gabor") text += RealText(draw, "std", 0.1, 1);
+  if (type == "gaussian" || type == "truncated_normal" || type == "gabor")
+    text += RealText(draw, "std", 0.1, 1);
   if (type == "xavier" || type == "msra")
     text += Maybe(draw, 0.3, FieldText("variance_norm", "FAN_IN"));
   if (type == "msra") text += Maybe(draw, 0.5, RealText(draw, "alpha", 0, 1));

@@ -80,6 +80,52 @@ TEST(SampleOrder, ShufflesBlocksAndTheRecordsInThem) {
   EXPECT_GT(starts.size(), 3u);
 }
 
+// A class of 5 records, one of 1 and one of 2.
+GroupRule RuleOfClasses(bool shuffle) {
+  GroupRule rule;
+  rule.shuffle = shuffle;
+  rule.classes = std::make_shared<ClassLists>(ClassLists{{0, 1, 3, 4, 7}, {2}, {5, 6}});
+  return rule;
+}
+
+TEST(SampleOrder, TakesTheClassesInTurn) {
+  const SampleOrder order(RuleOfClasses(false), 8, 1);
+  EXPECT_EQ(Epoch(order, 0, 8), (std::vector<int64_t>{0, 2, 5, 1, 2, 6, 3, 2}));
+  EXPECT_EQ(Epoch(order, 1, 8), (std::vector<int64_t>{5, 4, 2, 6, 7, 2, 5, 0}));
+  EXPECT_EQ(order.Epoch(8), 1);  // an epoch keeps its length
+  EXPECT_EQ(order.BlockEnd(3), 8);
+}
+
+TEST(SampleOrder, ShufflesTheClassesAndTheirRecords) {
+  const SampleOrder order(RuleOfClasses(true), 8, 1), other(RuleOfClasses(true), 8, 2);
+  std::vector<int64_t> large, all, of_other;
+  std::set<int64_t> firsts;
+  for (int64_t turn = 0; turn < 50; ++turn) {
+    std::vector<int64_t> records;
+    for (int64_t i = 3 * turn; i < 3 * turn + 3; ++i) {
+      records.push_back(order.Record(i));
+      of_other.push_back(other.Record(i));
+      if (records.back() != 2 && records.back() != 5 && records.back() != 6)
+        large.push_back(records.back());
+    }
+    firsts.insert(records[0] == 2 ? 1 : records[0] == 5 || records[0] == 6 ? 2 : 0);
+    all.insert(all.end(), records.begin(), records.end());
+    records = Sorted(records);
+    EXPECT_EQ(std::count(records.begin(), records.end(), 2), 1) << "turn " << turn;
+    EXPECT_EQ(large.size(), static_cast<size_t>(turn) + 1);
+  }
+  EXPECT_EQ(firsts.size(), 3u);
+  EXPECT_NE(all, of_other);
+  std::set<std::vector<int64_t>> orders;
+  for (size_t at = 0; at < large.size(); at += 5) {
+    const std::vector<int64_t> pass(large.begin() + static_cast<std::ptrdiff_t>(at),
+                                    large.begin() + static_cast<std::ptrdiff_t>(at) + 5);
+    EXPECT_EQ(Sorted(pass), (std::vector<int64_t>{0, 1, 3, 4, 7}));
+    orders.insert(pass);
+  }
+  EXPECT_GT(orders.size(), 5u);
+}
+
 TEST(SampleOrder, ReadsTheUsableRecordInPlaceOfABadOne) {
   GroupRule rule;
   const SampleOrder alone(rule, 4, 1);

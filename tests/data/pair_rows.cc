@@ -28,6 +28,9 @@ class PairDraft {
     const PixelSize size = draw_->Chance(0.5) ? Crop() : KeepOrResize();
     const bool mirror = draw_->Chance(0.5);
     transform_ += FieldText("mirror", mirror);
+    transform_ += Maybe(draw_, 0.2, FieldText("flip", true));
+    if (out_.height == out_.width)
+      transform_ += Maybe(draw_, 0.2, FieldText("quarter_turns", true));
     transform_ += DrawMean(draw_, wish_.sample[0], size, false, false, "");
     transform_ += DrawScale(draw_, false);
     transform_ += DrawUnusedTransforms(draw_, mirror);

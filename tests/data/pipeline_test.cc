@@ -110,6 +110,73 @@ TEST(Pipeline, GivesTheSameForAnyNumberOfThreads) {
   }
 }
 
+// Records whose labels are 0, except for every seventh, whose label is 1.
+class Unequal : public Numbers {
+ public:
+  using Numbers::Numbers;
+  void Read(int64_t index, Record* record) const override {
+    Numbers::Read(index, record);
+    record->labels.assign(1, index % 7 == 6 ? 1.0F : 0.0F);
+  }
+};
+
+PipelineOptions Balanced(int batch, int threads) {
+  PipelineOptions options = Options(batch, threads, true);
+  options.balance = true;
+  return options;
+}
+
+TEST(Pipeline, TakesEveryClassEquallyOften) {
+  std::vector<float> expected;
+  for (const int threads : {1, 2, 4}) {
+    const auto pipeline = Make(std::make_unique<Unequal>(20), Balanced(5, threads));
+    EXPECT_EQ(pipeline->samples().count, 20);
+    std::vector<float> values;
+    for (int b = 0; b < 8; ++b) {
+      const std::vector<float> more = NextData(pipeline);
+      values.insert(values.end(), more.begin(), more.end());
+    }
+    const auto rare = [](float value) { return static_cast<int>(value) % 7 == 6; };
+    EXPECT_EQ(std::count_if(values.begin(), values.end(), rare), 20);
+    if (expected.empty()) expected = values;
+    EXPECT_EQ(values, expected) << threads << " threads";
+  }
+  // Resumed, and divided among two ranks.
+  const auto resumed = Make(std::make_unique<Unequal>(20), Balanced(5, 2));
+  resumed->Seek(10);
+  EXPECT_EQ(NextData(resumed), std::vector<float>(expected.begin() + 10, expected.begin() + 15));
+  for (const int rank : {0, 1}) {
+    const auto part = Make(std::make_unique<Unequal>(20), Balanced(5, 2));
+    part->Shard(rank, 2);
+    part->Next();
+    const auto begin = expected.begin() + 10 + 5 * rank;
+    EXPECT_EQ(NextData(part), std::vector<float>(begin, begin + 5)) << "rank " << rank;
+  }
+}
+
+TEST(Pipeline, BalancesOnlyClasses) {
+  class Regression : public Numbers {
+   public:
+    using Numbers::Numbers;
+    void Read(int64_t index, Record* record) const override {
+      Numbers::Read(index, record);
+      record->labels = index == 3 ? std::vector<float>{0.5F} : std::vector<float>{1};
+    }
+  };
+  EXPECT_EQ(
+      MessageOf([] { Make(std::make_unique<Regression>(5), Balanced(2, 1)); }),
+      "4: number 3: its label is 0.500000, but balance: true needs one whole number, the class; "
+      "remove balance");
+  EXPECT_THAT(MessageOf([] { Make(std::make_unique<Numbers>(5, 2), Balanced(2, 1)); }),
+              HasSubstr("number 2: it is bad"));
+  PipelineOptions tolerant = Balanced(4, 1);
+  tolerant.bad_records = 1;
+  const auto pipeline = Make(std::make_unique<Numbers>(5, 2), tolerant);
+  std::vector<float> labels = pipeline->Next().labels;
+  std::sort(labels.begin(), labels.end());
+  EXPECT_THAT(labels, ElementsAre(0, 1, 3, 4));
+}
+
 TEST(Pipeline, ShufflesEachEpochDifferently) {
   const auto pipeline = Make(std::make_unique<Numbers>(12), Options(4, 2, true));
   std::vector<float> first = Labels(pipeline.get(), 3), second = Labels(pipeline.get(), 3);
@@ -318,8 +385,9 @@ TEST(Pipeline, DecodesRecordsOfADatabase) {
   EXPECT_THAT(NextData(Make(open(), Options(2))), ElementsAre(3, 2, 1, 6, 5, 4));
   EXPECT_EQ(Make(open(), Options(2), "force_gray: true")->reader().data_shape(),
             (ImageShape{1, 1, 1}));
-  EXPECT_EQ(MessageOf([&] { Make(open(), Options(3))->Next(); }),
-            "4: record 'c' of '" + path + "': it is not a JPEG, PNG, BMP or PNM image");
+  EXPECT_EQ(
+      MessageOf([&] { Make(open(), Options(3))->Next(); }),
+      "4: record 'c' of '" + path + "': it is not a JPEG, PNG, WebP, TIFF, GIF, BMP or PNM image");
   EXPECT_THAT(MessageOf([&] { Make(open(), Options(1), "crop_size: 2"); }),
               HasSubstr("record 'a' of '" + path + "': the crop 2x2 is larger than the image 1x1"));
 }

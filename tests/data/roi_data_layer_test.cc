@@ -175,7 +175,7 @@ TEST(RoiDataLayer, ExplainsMistakes) {
   EXPECT_THAT(mistake("roi_data_param { source: 'x' max_side: 0 }"),
               HasSubstr("max_side must be from 1"));
   EXPECT_THAT(mistake("roi_data_param { source: 'x' } transform_param { crop_size: 3 }"),
-              HasSubstr("RoiData reads only mean_value and scale"));
+              HasSubstr("RoiData reads only mean_value, scale,"));
   EXPECT_THAT(
       mistake("roi_data_param { source: 'x' } transform_param { mean_value: 1 mean_value: 2 }"),
       HasSubstr("mean_value is given 2 times"));

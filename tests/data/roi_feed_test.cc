@@ -7,6 +7,7 @@
 #include "data/source/open_source.h"
 #include "proto/detection.pb.h"
 #include "tests/data/tiny_data.h"
+#include "tests/data/tiny_images.h"
 
 namespace doppio {
 namespace {
@@ -69,6 +70,37 @@ TEST(AnnotatedFiles, LeavesOutEmptyImagesAndOtherClasses) {
   EXPECT_TRUE(record.objects[1].difficult);
   EXPECT_EQ(0, record.objects[1].box.xmin);  // clipped
   EXPECT_EQ(1, record.objects[1].box.xmax);
+}
+
+// The photo lies on its side (4 x 2); upright it is 2 x 4, and its columns are rows.
+TEST(AnnotatedFiles, TakesBoxesOfUprightImagesUnlessTheAnnotationStatesTheStoredSize) {
+  const auto parameter = TwoImages("class_name: 'cat'");
+  const std::string photo = WithExif(Png(2, 4, 3, std::vector<int>(24, 9)), Exif(6));
+  DecodeOptions upright;
+  upright.upright = true;
+  const auto read = [&](const std::string& size, const std::vector<int>& sides,
+                        const DecodeOptions& options) {
+    WriteFile(ScratchPath("a.png"), photo);
+    WriteFile(ScratchPath("a.xml"),
+              "<annotation>" + size + VocObject("cat", sides, false) + "</annotation>");
+    Record record;
+    OpenAnnotatedFiles(parameter, true, options)->Read(0, &record);
+    const Box box = record.objects.at(0).box;
+    return std::vector<float>{box.xmin, box.ymin, box.xmax, box.ymax};
+  };
+  const std::string stored = "<size><width>4</width><height>2</height></size>";
+  const std::string shown = "<size><width>2</width><height>4</height></size>";
+  // The left half of the stored image is the upper half of the upright one.
+  EXPECT_THAT(read(stored, {1, 1, 2, 2}, {}), ElementsAre(0, 0, 0.5, 1));
+  EXPECT_THAT(read(stored, {1, 1, 2, 2}, upright), ElementsAre(0, 0, 1, 0.5));
+  EXPECT_THAT(read(shown, {1, 1, 2, 2}, upright), ElementsAre(0, 0, 1, 0.5));
+  EXPECT_THAT(read("", {1, 3, 2, 4}, upright), ElementsAre(0, 0.5, 1, 1));
+  // The upper left pixel of the stored image is the upper right one of the upright image.
+  EXPECT_THAT(read(stored, {1, 1, 1, 1}, upright), ElementsAre(0.5, 0, 1, 0.25));
+  EXPECT_THAT(MessageOf([&] {
+                read(shown, {1, 1, 2, 2}, {});
+              }),
+              HasSubstr("it has 2x4 pixels, but its annotation is for 4x2"));
 }
 
 TEST(AnnotatedFiles, ExplainsMistakes) {

@@ -50,7 +50,10 @@ TEST(SourceGroups, ShuffleTogetherIfOneSourceShuffles) {
       {NumbersLayer("a", 8, batch) + NumbersLayer("b", 8, shuffled), "b"},
       {NumbersLayer("a", 8, shuffled) + ListLayer("b", batch), "b"},
       {NumbersLayer("a", 8, batch) + RowsLayer("b", {8}, shuffled), "rows"},
-      {NumbersLayer("a", 8, shuffled) + RowsLayer("b", {3, 1, 4}, batch), "rows"}};
+      {NumbersLayer("a", 8, shuffled) + RowsLayer("b", {3, 1, 4}, batch), "rows"},
+      {NumbersLayer("a", 8, batch) + NumbersLayer("b", 8, shuffled + " balance: true"), "b"},
+      {NumbersLayer("a", 8, shuffled + " balance: true") + RowsLayer("b", {3, 1, 4}, batch),
+       "rows"}};
   for (const auto& [layers, other] : nets) {
     SourcesNet net(layers), same(layers);
     ExpectPairs(&net, "a", other, 11);

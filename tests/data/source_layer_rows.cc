@@ -46,6 +46,13 @@ FieldReasons OfAllImages() {
   return Because("for Data, ImageData and AnnotatedData, refused here", "transform_param",
                  {"resize_param", "noise_param", "distort_param", "expand_param"});
 }
+FieldReasons OfWholeImages() {
+  return Because("for layers that read whole images, refused here", "transform_param",
+                 {"flip", "quarter_turns"});
+}
+FieldReasons OfTraining(const std::string& message) {
+  return Because("refused in phase TEST and for labels that are no classes", message, {"balance"});
+}
 FieldReasons OfIdx() { return Because("for IDX, which has no boxes", "data_param", {"labels"}); }
 
 FieldReasons NotOfImageLists() {
@@ -53,9 +60,9 @@ FieldReasons NotOfImageLists() {
                  {"label_type", "label_divide_factor"});
 }
 FieldReasons NotOfPairs(const std::string& message) {
-  return Because(
-      "for ImageData: without effect here", message,
-      {"min_height", "min_width", "short_side", "dataset_share_per_node", "scaled_decode"});
+  return Because("for ImageData: without effect here", message,
+                 {"min_height", "min_width", "short_side", "dataset_share_per_node",
+                  "scaled_decode", "balance"});
 }
 
 bool DrawNoSource(NetDraft*) { return false; }
@@ -64,9 +71,11 @@ LayerRow SourceLayer(const FieldReasons& left_out, unsigned traits = 0) {
   return {&DrawNoSource, traits, 1, left_out, LayerRow::kSource};
 }
 
-DOPPIO_REGISTER(LayerRows, "Data", SourceLayer(AllOf({OldPlaces("data_param"), OfPairs()})));
+DOPPIO_REGISTER(LayerRows, "Data",
+                SourceLayer(AllOf({OldPlaces("data_param"), OfPairs(), OfTraining("data_param")})));
 DOPPIO_REGISTER(LayerRows, "ImageData",
-                SourceLayer(AllOf({OldPlaces("image_data_param"), NotOfImageLists(), OfPairs()})));
+                SourceLayer(AllOf({OldPlaces("image_data_param"), NotOfImageLists(), OfPairs(),
+                                   OfTraining("image_data_param")})));
 DOPPIO_REGISTER(
     LayerRows, "WindowData",
     SourceLayer(AllOf({Because("of V1 layers: without effect in layers of the current format",
@@ -75,19 +84,21 @@ DOPPIO_REGISTER(
                                {"crop_h", "crop_w"}),
                        Because("the window file says the number of channels", "transform_param",
                                {"force_color", "force_gray"}),
-                       OfPairs(), OfPlainImages(), OfAllImages()})));
+                       OfPairs(), OfPlainImages(), OfAllImages(), OfWholeImages()})));
 DOPPIO_REGISTER(LayerRows, "VideoData",
-                SourceLayer(AllOf({OldPlaces("data_param"), OfPairs(),
+                SourceLayer(AllOf({OldPlaces("data_param"), OfPairs(), OfTraining("data_param"),
                                    Because("for databases", "data_param",
                                            {"source", "backend", "force_encoded_color", "labels",
                                             "seed", "size", "part", "shapes_size"})}),
                             LayerRow::kOutside));
 DOPPIO_REGISTER(LayerRows, "AnnotatedData",
                 SourceLayer(AllOf({OldPlaces("data_param"), OfIdx(), OfPairs(), OfPlainImages(),
+                                   OfTraining("data_param"),
                                    Because("without effect: classes have no names here",
                                            "annotated_data_param", {"label_map_file"})})));
 DOPPIO_REGISTER(LayerRows, "BoxData",
                 SourceLayer(AllOf({OldPlaces("data_param"), OfIdx(), OfPairs(), OfPlainImages(),
+                                   OfTraining("data_param"),
                                    Because("without effect: classes have no names here",
                                            "annotated_data_param", {"label_map_file"})})));
 DOPPIO_REGISTER(LayerRows, "ImageSegData",
@@ -112,20 +123,21 @@ DOPPIO_REGISTER(LayerRows, "ImageLabelmapData",
 DOPPIO_REGISTER(LayerRows, "HDF5Data", SourceLayer({}));
 DOPPIO_REGISTER(
     LayerRows, "RoiData",
-    SourceLayer(AllOf(
-        {OldPlaces("data_param"), OfIdx(), OfPairs(), OfPlainImages(), OfAllImages(),
-         Because("the layer reads image by image, in its own order", "data_param",
-                 {"rand_skip", "prefetch", "shuffle", "threads", "parser_threads", "cache",
-                  "precache", "side", "force_encoded_color", "transform_param"}),
-         Because("of transform_param, the layer reads only mean_value and scale", "transform_param",
-                 {"emit_constraint", "ignore_label", "mirror", "crop_size", "mean_file",
-                  "force_gray", "crop_h", "crop_w", "flow", "bgr2rgb", "use_gpu_transform",
-                  "random_seed", "forward_packing", "display", "num_labels"}),
-         FieldReasons{{"python_param", "of the layer in Python that RoiData stands for"}}})));
+    SourceLayer(
+        AllOf({OldPlaces("data_param"), OfIdx(), OfPairs(), OfPlainImages(), OfAllImages(),
+               OfWholeImages(), OfTraining("data_param"),
+               Because("the layer reads image by image, in its own order", "data_param",
+                       {"rand_skip", "prefetch", "shuffle", "threads", "parser_threads", "cache",
+                        "precache", "side", "force_encoded_color", "transform_param"}),
+               Because("not read by the layer", "transform_param",
+                       {"emit_constraint", "ignore_label", "mirror", "crop_size", "mean_file",
+                        "force_gray", "crop_h", "crop_w", "flow", "bgr2rgb", "use_gpu_transform",
+                        "random_seed", "forward_packing", "display", "num_labels"}),
+               FieldReasons{{"python_param", "of the layer in Python that RoiData stands for"}}})));
 DOPPIO_REGISTER(LayerRows, "DummyData",
                 SourceLayer(Because("its effect depends on the number of rows, which replicas "
                                     "and test batches change",
-                                    "dummy_data_param.data_filler", {"sparse"})));
+                                    "dummy_data_param.data_filler", {"sparse", "groups"})));
 DOPPIO_REGISTER(LayerRows, "Input", SourceLayer({}, LayerRow::kOutside));
 DOPPIO_REGISTER(LayerRows, "MemoryData", SourceLayer({}, LayerRow::kOutside));
 

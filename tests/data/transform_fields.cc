@@ -134,7 +134,14 @@ std::string DrawUnusedTransforms(Draw* draw, bool mirrored) {
   text += Maybe(draw, kSeldom, IntText(draw, "num_labels", 0, 9));
   text += Maybe(draw, kSeldom, FieldText("bgr2rgb", false));
   text += Maybe(draw, kSeldom, FieldText("flow", !mirrored));
-  return text;
+  return text + DrawDecoding(draw);
+}
+
+// Drawn files have neither EXIF data nor values of 16 bits.
+std::string DrawDecoding(Draw* draw) {
+  constexpr double kSometimes = 0.1;
+  const std::string text = Maybe(draw, kSometimes, FieldText("exif_rotation", true));
+  return text + Maybe(draw, kSometimes, IntText(draw, "sixteen_bit_range", 256, 65536));
 }
 
 }  // namespace doppio

@@ -35,6 +35,9 @@ std::string CropText(Draw* draw, const PixelSize& crop);
 // Draws fields of forks that have no effect.
 std::string DrawUnusedTransforms(Draw* draw, bool mirrored);
 
+// Draws fields about the decoding of image files.
+std::string DrawDecoding(Draw* draw);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_TESTS_DATA_TRANSFORM_FIELDS_H_

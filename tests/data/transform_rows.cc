@@ -193,6 +193,10 @@ class TransformDraft {
     if (crop_) Add(CropText(draw_, out_));
     const bool mirror = draw_->Chance(0.5);
     if (mirror || draw_->Chance(0.2)) Add(FieldText("mirror", mirror));
+    if (wish_.layer != ImageWish::kPlain) {
+      Add(Maybe(draw_, 0.2, FieldText("flip", true)));
+      if (out_.height == out_.width) Add(Maybe(draw_, 0.2, FieldText("quarter_turns", true)));
+    }
     Add(DrawMean(draw_, channels_, before_crop_, wish_.floats, !expands_, wish_.folder));
     Add(DrawScale(draw_, wish_.floats));
     Add(DrawUnusedTransforms(draw_, mirror));

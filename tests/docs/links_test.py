@@ -81,6 +81,19 @@ class LinksTest(unittest.TestCase):
             self.assertEqual(parts(original), parts(read(page)), page)
             self.assertEqual(code(original), code(read(page)), page)
 
+    def test_translations_name_what_their_originals_name(self):
+        """Expects the same flags, environment variables and code, and links to sections of the translation itself."""
+        def names(text):
+            return set(re.findall(r"`[^`\n]+`|(?<![A-Z_])[A-Z][A-Z0-9]*_[A-Z0-9_]+|--[a-z][a-z_]+", without_code(text)))
+
+        for page in pages():
+            if not page.startswith("docs/ko/"):
+                continue
+            text, original = read(page), page.replace("docs/ko/", "docs/")
+            self.assertEqual(names(read(original)), names(text), page)
+            own = [target for target in re.findall(r"\]\(([^)\s]+)\)", text) if target.startswith("../" + os.path.basename(page))]
+            self.assertEqual([], own, page)
+
     def test_headings_have_github_s_addresses(self):
         self.assertEqual({"a-b", "--set-and---unset", "a-b-1", "rnn-and-lstm", "rows_param"},
                          addresses("# A b\n## `--set` and `--unset`\n# A, b!\n### RNN and LSTM\n# rows_param\n```sh\n# no\n```\n"))

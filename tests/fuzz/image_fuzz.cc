@@ -1,5 +1,6 @@
-// Fuzzes the reader of image files: JPEG, PNG, BMP and PNM, which it distinguishes by their first
-// bytes. The last byte of an input is not part of the image; it selects the colours and the size.
+// Fuzzes the reader of image files: JPEG, PNG, WebP, TIFF, GIF, BMP and PNM, which it distinguishes
+// by their first bytes. The last byte of an input is not part of the image; it selects the colours
+// and the size.
 #include <zlib.h>
 
 #include <string>
@@ -14,6 +15,9 @@ constexpr int64_t kMostPixels = 1 << 14;  // larger images only take time
 doppio::DecodeOptions Options(int choice) {
   doppio::DecodeOptions options;
   options.color = static_cast<doppio::DecodeOptions::Color>(choice % 3);
+  if ((choice & 8) != 0) options.color = doppio::DecodeOptions::Color::kValues;
+  if ((choice & 16) != 0) options.sixteen_bit_range = 4096;
+  options.upright = (choice & 32) != 0;
   options.scaled = (choice & 64) != 0;
   if ((choice & 128) != 0) options.height = options.width = 5;
   return options;

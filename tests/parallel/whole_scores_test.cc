@@ -1,4 +1,4 @@
-// Tests that the scores of a test do not depend on the number of ranks.
+// Tests that the scores and predictions of a test do not depend on the number of ranks.
 #include "parallel/world/thread_world.h"
 #include "tests/solvers/score_case.h"
 
@@ -17,7 +17,10 @@ TEST(WholeScores, AreThoseOfOneRank) {
           const std::unique_ptr<Device> own = MakeCpuDevice();
           scores[static_cast<size_t>(world.rank())] = c.Score(net, batch, own.get(), &world);
         });
-        for (const TestScores& of_rank : scores) ExpectScoresOfWhole(of_rank, whole, net, batch);
+        for (const TestScores& of_rank : scores) {
+          ExpectScoresOfWhole(of_rank, whole, net, batch);
+          ExpectSamePredictions(of_rank, whole, net);
+        }
       }
     }
   }

@@ -16,12 +16,13 @@ layer { name: "mean" type: "Pooling" bottom: "data" top: "mean" pooling_param { 
 """
 
 
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
 def png(pixels):
     """Returns an uncompressed PNG file of `pixels` with the shape (rows, columns, 3), in RGB order."""
     height, width = pixels.shape[:2]
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     rows = b"".join(b"\0" + row.astype(np.uint8).tobytes() for row in pixels)
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
             chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
@@ -39,6 +40,20 @@ class IoTest(case.Case):
         with self.assertRaisesRegex(doppio.FileError, "text.png") as raised:
             doppio.io.load_image(self.write("text.png", "no image"))
         self.assertEqual(1, str(raised.exception).count("text.png"))
+
+    def test_load_image_turns_and_scales_on_request(self):
+        exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06" + bytes(6)
+        pixels = np.array([[[255, 0, 0], [0, 255, 0]]])
+        file = png(pixels)
+        self.write("phone.png", file[:33] + chunk(b"eXIf", exif) + file[33:])
+        self.assertEqual((1, 2, 3), doppio.io.load_image(self.path("phone.png")).shape)
+        upright = doppio.io.load_image(self.path("phone.png"), exif_rotation=True)
+        np.testing.assert_allclose(upright, pixels.transpose(1, 0, 2) / 255, rtol=1e-6)
+        self.write("scope.pgm", b"P2 2 1 4095 4095 272 ")
+        gray = doppio.io.load_image(self.path("scope.pgm"), color=False, sixteen_bit_range=4096)
+        np.testing.assert_allclose(gray[0, :, 0], [1, 17 / 255], rtol=1e-6)
+        with self.assertRaisesRegex(doppio.UsageError, "sixteen_bit_range is from 256 to 65536; got 255"):
+            doppio.io.load_image(self.path("scope.pgm"), sixteen_bit_range=255)
 
     def test_resize_is_bilinear_between_centres(self):
         image = np.array([[[0.], [4.]]])

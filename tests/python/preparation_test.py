@@ -212,6 +212,16 @@ class PhaseTest(PreparationCase):
         np.testing.assert_allclose(found.reshape(values.shape), (values + values[:, :, ::-1]) / 2, rtol=1e-6)
 
 
+    def test_a_classifier_reads_files_as_the_record_tells(self):
+        self.photos((28, 28, 3))
+        [values] = self.train("".join(data_layer(phase, "exif_rotation: true sixteen_bit_range: 1024") for phase in PHASES))
+        classifier = doppio.Classifier("deploy.prototxt", WEIGHTS)
+        self.assertTrue(classifier.preprocessing.exif_rotation)
+        self.assertEqual(1024, classifier.preprocessing.sixteen_bit_range)
+        [found] = classifier.predict(["0.png"], oversample=False)
+        np.testing.assert_allclose(found.reshape(values.shape), values, rtol=1e-6)
+
+
 class InitTest(PreparationCase):
     def test_every_net_of_init(self):
         self.photos(*[(40, 40, 3)] * 8)

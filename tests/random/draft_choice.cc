@@ -89,15 +89,18 @@ std::optional<DraftBlob> NetDraft::SameShape(const DraftBlob& like) {
 std::string NetDraft::Filler(const std::string& field, double size) {
   const bool weights = field.find("weight") != std::string::npos;
   const bool planes = weights && (drawn_type_ == "Convolution" || drawn_type_ == "Deconvolution");
-  std::vector<std::string> types = {"xavier", "xavier",  "xavier",   "msra",
-                                    "msra",   "uniform", "gaussian", "constant"};
+  std::vector<std::string> types = {"xavier",   "xavier",   "xavier",
+                                    "msra",     "msra",     "uniform",
+                                    "gaussian", "constant", "truncated_normal"};
   if (weights) types.push_back("positive_unitball");
-  if (planes) types.push_back("gabor");
+  if (planes) types.insert(types.end(), {"gabor", "dirac"});
   if (planes && draw_->Chance(0.2)) types.assign(1, "bilinear");
   const std::string type = draw_->Of(types);
   std::string text = "type: '" + type + "'";
   if (type == "constant") text += NumberField("value", draw_->Real(-size, size));
   if (type == "uniform") text += NumberField("min", -size) + NumberField("max", size);
+  if (type == "truncated_normal") text += NumberField("std", size);
+  if (type == "dirac" && draw_->Chance(0.5)) text += " groups: 1";
   if (type == "gaussian") {
     text += NumberField("std", size);
     if (draw_->Chance(0.3)) text += NumberField("mean", draw_->Real(-size, size));

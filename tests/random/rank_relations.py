@@ -90,6 +90,8 @@ def one_batch(case):
 
 def shard_update(case):
     """A sharded update writes the same weights and the same state, with the same bits where docs/parallel.md promises them."""
+    if case.solver.type == "Muon":
+        raise program.LeftOut("Muon does not work with --shard_update")
     draw = case.draw
     ranks, launcher, iterations = draw.choice((2, 3)), draw.choice(("threads", "tcp")), draw.randint(1, 4)
     flags = ["--set=snapshot_format=BINARYPROTO", "--set=snapshot_diff=false", "--bucket_mb=%d" % draw.choice((0, 1, 16))]

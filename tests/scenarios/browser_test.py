@@ -13,7 +13,7 @@ import unittest
 
 import junit
 from made_run import MadeRun, loss_at
-from scenario import Scenario
+from scenario import TINY_NET, Scenario
 
 try:
     from selenium import webdriver
@@ -225,6 +225,28 @@ class BrowserTest(Scenario):
                                      {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True})
         self.open_report("runs/slow", "runs/fast")
         self.assertEqual(390, self.browser.execute_script("return document.documentElement.scrollWidth"))
+
+    def test_an_evaluation_is_shown_on_any_screen(self):
+        self.write("net.prototxt", TINY_NET)
+        self.write("solver.prototxt", 'net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 30 test_interval: 30 test_iter: 10 '
+                                      'random_seed: 5 display: 0 snapshot_prefix: "run"')
+        self.train("--run_dir=runs/one")
+        run = self.doppio("test", "--model=net.prototxt", "--weights=run_iter_30.caffemodel", "--page=page.html")
+        self.assertEqual(0, run.returncode, run.stderr)
+        self.open_report("runs/one")
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        for page in "report.html", "page.html":
+            for width in 1280, 400:
+                self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                             {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width == 400})
+                self.browser.get("file://" + self.path(page))
+                self.wait(lambda: self.all("[data-evaluation]"))
+                titles = [card.get_attribute("data-evaluation") for card in self.all("[data-evaluation]")]
+                for title in "Scores", "Confusion matrix", "ROC", "Precision and recall", "Calibration", "Wrong with the greatest confidence":
+                    self.assertIn(title, titles)
+                self.assertGreater(len(self.all("svg.matrix rect")), 10)
+                self.assertGreater(len(self.all(".thumbnails img")), 3)
+                self.assertEqual(width, self.browser.execute_script("return document.documentElement.scrollWidth"))
 
     def start_dash(self):
         dash = self.start("dash", "--runs=runs", "--bind=127.0.0.1:0", stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -47,7 +47,7 @@ SOLVER = """net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 3 dis
 snapshot_prefix: "s" random_seed: 1
 """
 MODEL, SOLVED = "--model=net.prototxt", "--solver=solver.prototxt"
-TRAINS = [("--set=type=%s" % rule,) for rule in ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam", "AdamW", "LAMB", "SAG")]
+TRAINS = [("--set=type=%s" % rule,) for rule in ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam", "AdamW", "LAMB", "SAG", "Lion", "Muon")]
 TRAINS += [("--engine=reference",), ("--set=iter_size=2",), ("--loss_scale=dynamic",), ("--precision=bf16",), ("--recompute=auto",),
            ("--offload",), ("--cpu_replicas=2",), ("--cpu_replicas=2", "--shard_update", "--check_replicas=1"),
            ("--set=clip_gradients=1",), ("--set=snapshot_format=HDF5",), ("--run_dir=run", "--trace=t.json"), ("--synthetic",)]

@@ -123,7 +123,7 @@ class SweepSlurmTest(sweep_case.SweepCase):
                                           "--param=base_lr=0.03,0.02,0.025,0.015,1e-9"))
         self.assertEqual(0, run.returncode, run.stderr)
         states = {values["base_lr"]: (state, iteration) for _, state, values, _, iteration, _ in self.table(json.loads(run.stdout))}
-        self.assertEqual("pruned", states["1e-9"][0])
+        self.assertEqual("pruned", states[1e-9][0])
         job = re.search(r"t004 is job (\d+)", run.stderr).group(1)
         self.assertTrue(os.path.exists(self.path("slurm/cancelled." + job)))
 

@@ -131,9 +131,9 @@ class SweepTest(sweep_case.SweepCase):
         self.fill(max_iter=10, interval=5)
         result = self.run_sweep("s", "--param=net.layer[ip].inner_product_param.num_output=10,5")
         states = {t["values"]["net.layer[ip].inner_product_param.num_output"]: t for t in result["trials"]}
-        self.assertEqual("done", states["10"]["state"])
-        self.assertEqual("failed", states["5"]["state"])
-        self.assertIn("label", states["5"]["error"])
+        self.assertEqual("done", states[10]["state"])
+        self.assertEqual("failed", states[5]["state"])
+        self.assertIn("label", states[5]["error"])
 
     def test_when_all_fail_the_first_error_is_shown(self):
         self.fill(max_iter=10, interval=5)
@@ -148,8 +148,8 @@ class SweepTest(sweep_case.SweepCase):
         self.fill(max_iter=40000, interval=500)
         result = self.run_sweep("s", "--param=base_lr=0.03,0.02,0.025,0.015,1e-9", "--prune=median:after=500")
         states = {t["values"]["base_lr"]: t for t in result["trials"]}
-        self.assertEqual("done", states["0.03"]["state"])
-        self.assertEqual(("pruned", 500), (states["1e-9"]["state"], states["1e-9"]["iter"]))
+        self.assertEqual("done", states[0.03]["state"])
+        self.assertEqual(("pruned", 500), (states[1e-9]["state"], states[1e-9]["iter"]))
         self.assertLess(int(json.loads(self.read("s/t004/run.json"))["iter"]), 40000)
 
     def test_best_prints_a_command_that_trains(self):
@@ -157,7 +157,7 @@ class SweepTest(sweep_case.SweepCase):
         result = self.run_sweep("s", "--param=base_lr=0.1,0.0001", "--", "--batch=8")
         command = shlex.split(self.sweep("best", "s").stdout)
         self.assertEqual(["doppio", "train", "--solver=solver.prototxt", "--batch=8"], command[:4])
-        self.assertIn("--set=base_lr=" + result["trials"][0]["values"]["base_lr"], command)
+        self.assertIn("--set=base_lr=%g" % result["trials"][0]["values"]["base_lr"], command)
         trained = self.doppio(*command[1:], "--json")
         self.assertEqual(0, trained.returncode, trained.stderr)
         scores = {o["name"]: o["value"] for o in json.loads(trained.stdout)["tests"][0]["outputs"]}
@@ -212,13 +212,14 @@ class SweepTest(sweep_case.SweepCase):
         self.assertEqual(0, trained.returncode, trained.stderr)
         told = json.loads(self.sweep("tell", folder, "0").stdout)
         self.assertEqual("done", told["state"], told)
+        self.assertGreater(json.loads(self.sweep("ls", folder, "--json").stdout)["trials"][0]["seconds"], 0)
         self.assertEqual("done", json.loads(self.sweep("tell", folder, "1", "2.5").stdout)["state"])
         self.assertEqual("failed", json.loads(self.sweep("tell", folder, "2", "failed").stdout)["state"])
         best = json.loads(self.sweep("best", folder, "--json").stdout)
-        self.assertEqual((1, 2.5, {"base_lr": "0.02"}), (best["trial"], best["score"], best["values"]))
+        self.assertEqual((1, 2.5, {"base_lr": 0.02}), (best["trial"], best["score"], best["values"]))
         self.assertIn("has already ended", self.sweep("tell", folder, "0", "1", code=2).stderr)
 
-    def test_tell_knows_a_trial_that_was_stopped(self):
+    def test_a_stopped_trial_is_not_done(self):
         self.fill(max_iter=1000000000, interval=5)
         folder = self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s").stdout.strip()
         asked = [json.loads(self.sweep("ask", folder, "--set=base_lr=0.0%d" % i).stdout) for i in (1, 2)]
@@ -230,8 +231,22 @@ class SweepTest(sweep_case.SweepCase):
             time.sleep(0.05)
         trial.send_signal(signal.SIGTERM)
         self.assertEqual(75, trial.wait(60))
-        self.assertEqual("pruned", json.loads(self.sweep("tell", folder, "0").stdout)["state"])
-        self.assertEqual("pruned", json.loads(self.sweep("tell", folder, "1", "pruned").stdout)["state"])
+        told = json.loads(self.sweep("tell", folder, "0").stdout)
+        self.assertEqual(("stopped", None), (told["state"], told["error"]))
+        self.assertGreater(told["iter"], 0)
+        self.assertEqual("done", json.loads(self.sweep("tell", folder, "1", "0.0001").stdout)["state"])
+        listed = {t["trial"]: t for t in json.loads(self.sweep("ls", folder, "--json").stdout)["trials"]}
+        self.assertEqual({0: "stopped", 1: "done"}, {number: t["state"] for number, t in listed.items()})
+        self.assertGreater(listed[0]["seconds"], 0)
+        self.assertIn("2 trials: 1 done, 1 stopped", self.sweep("ls", folder).stdout)
+        # A better score of an unfinished training does not win.
+        self.assertEqual(1, json.loads(self.sweep("best", folder, "--json").stdout)["trial"])
+        # A trial may be told again after a stop, with its own result or as pruned.
+        told = json.loads(self.sweep("tell", folder, "0", "pruned").stdout)
+        self.assertEqual("pruned", told["state"])
+        rows = {t["trial"]: t for t in json.loads(self.sweep("ls", folder, "--json").stdout)["trials"]}
+        self.assertAlmostEqual(listed[0]["seconds"], rows[0]["seconds"], places=2)
+        self.assertIn("has already ended", self.sweep("tell", folder, "0", code=2).stderr)
 
     def test_a_score_may_be_negative(self):
         self.fill(max_iter=10, interval=5)
@@ -262,6 +277,47 @@ class SweepTest(sweep_case.SweepCase):
         self.assertIn("bad/sweep.jsonl:1", run.stderr)
         self.assertIn("good", self.sweep("ls", code=4).stdout)
 
+    def test_numbers_are_numbers(self):
+        self.fill(max_iter=10, interval=5)
+        result = self.run_sweep("s", "--param=base_lr=0.10,1e-4", "--param=type=SGD", "--param=iter_size=1")
+        values = {t["trial"]: t["values"] for t in result["trials"]}
+        self.assertEqual({0: {"base_lr": 0.1, "type": "SGD", "iter_size": 1}, 1: {"base_lr": 0.0001, "type": "SGD", "iter_size": 1}}, values)
+        self.assertIsInstance(values[0]["iter_size"], int)
+        self.assertEqual(values, {e["trial"]: e["values"] for e in self.events("s", "begin")})
+        # A journal of an older version has no values.
+        lines = [json.loads(line) for line in self.read("s/sweep.jsonl").splitlines()]
+        self.write("s/sweep.jsonl", "".join(json.dumps({k: v for k, v in line.items() if k != "values"}) + "\n" for line in lines))
+        old = json.loads(self.sweep("ls", "s", "--json").stdout)
+        self.assertEqual(values, {t["trial"]: t["values"] for t in old["trials"]})
+
+    def test_a_folder_of_init_is_a_solver(self):
+        self.fill(max_iter=10, interval=5)
+        os.mkdir(self.path("내 사진 1"))
+        self.write("내 사진 1/solver.prototxt", self.read("solver.prototxt"))
+        run = self.sweep("run", "내 사진 1", "--sweep_dir=s", "--param=base_lr=0.1", "--json", "--", "--batch=8")
+        result = json.loads(run.stdout)
+        self.assertEqual(["done"], [t["state"] for t in result["trials"]])
+        command = shlex.split(self.sweep("best", "s").stdout)
+        self.assertEqual(["doppio", "train", "--solver=내 사진 1/solver.prototxt", "--batch=8"], command[:4])
+        self.check_refused_folder("both name a solver", "내 사진 1", "--solver=solver.prototxt", "--param=base_lr=1")
+        self.check_refused_folder("is neither a folder of 'doppio init' nor a flag of train", "nothing", "--solver=solver.prototxt", "--param=base_lr=1")
+        os.mkdir(self.path("empty"))
+        self.check_refused_folder("has no solver.prototxt", "empty", "--param=base_lr=1", code=4)
+
+    def check_refused_folder(self, message, *args, code=2):
+        self.assertIn(message, self.sweep("run", "--sweep_dir=t", *args, code=code).stderr)
+        self.assertFalse(os.path.exists(self.path("t")))
+
+    def test_best_runs_where_the_sweep_ran(self):
+        self.fill(max_iter=10, interval=5)
+        self.write("solver.prototxt", self.read("solver.prototxt").replace(b'"unused"', b'"snap/l"'))
+        self.run_sweep("s", "--param=base_lr=0.1")
+        command = shlex.split(self.sweep("best", "s").stdout)
+        os.mkdir(self.path("snap"))  # trials write to their own folders, this command to that of the solver
+        trained = self.doppio(*command[1:])
+        self.assertEqual(0, trained.returncode, trained.stderr)
+        self.assertTrue(os.path.exists(self.path("snap/l_iter_10.caffemodel")))
+
     def test_an_array_job_runs_all_trials(self):
         self.fill(max_iter=10, interval=5)
         script = self.sweep("run", "--solver=solver.prototxt", "--sweep_dir=s", "--param=base_lr=0.1,0.01,0.001", "--emit=slurm",
@@ -287,6 +343,12 @@ class SweepTest(sweep_case.SweepCase):
         self.check_refused("did you mean 'accuracy'?", "--param=base_lr=1,2", "--metric=max:acuracy", code=3)
         self.check_refused("this parameter is given twice", "--param=base_lr=1", "--param=base_lr=2", code=3)
         self.check_refused("tests nothing", "--param=base_lr=1,2", "--set=test_iter=[]", "--set=test_interval=0", code=3)
+        self.check_refused("a trial would end before its first test: test_interval 20 is more than max_iter 10; set a smaller test_interval",
+                           "--param=base_lr=1,2", "--set=test_interval=20", "--set=test_initialization=false", code=3)
+        self.check_refused("test_interval 20 is more than max_iter 10", "--param=base_lr=1,2", "--set=test_interval=20",
+                           "--set=test_last=false", code=3)
+        self.check_refused("test_epoch 5 is more than max_epoch 2", "--param=base_lr=1,2", "--unset=test_interval", "--unset=max_iter",
+                           "--set=max_epoch=2", "--set=test_epoch=5", "--set=test_last=false", code=3)
         self.check_refused("follows max_iter", "--param=base_lr=1,2", "--method=halving", "--set=lr_policy=poly",
                            "--set=power=1", code=3)
         self.check_refused("neither max_iter nor test_interval", "--param=max_iter=10,20", "--method=halving")

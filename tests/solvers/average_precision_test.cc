@@ -98,9 +98,17 @@ class Twin : public Communicator {
     double* values = static_cast<double*>(data);
     for (int64_t i = 0; i < count / 2; ++i) values[count / 2 + i] += values[i];
   }
-  void Broadcast(void*, int64_t, int) override {}
+  // Rank 1 sends what rank 0 has sent.
+  void Broadcast(void* data, int64_t bytes, int root) override {
+    auto* const values = static_cast<char*>(data);
+    if (root == 0) sent_.assign(values, values + bytes);
+    std::copy(sent_.begin(), sent_.end(), values);
+  }
   void Barrier() override {}
   void Abort(const std::string&) override {}
+
+ private:
+  std::vector<char> sent_;
 };
 
 TEST(DetectionScores, AreGatheredFromAllRanks) {

@@ -51,6 +51,27 @@ TEST(LrPolicy, PolyReachesZeroAtMaxIter) {
   ExpectRates("base_lr: 1 lr_policy: 'poly' power: 2", 4, {1, 0.5625, 0.25, 0.0625, 0});
 }
 
+TEST(LrPolicy, CosineRestartsEveryStepsizeIterations) {
+  ExpectRates("base_lr: 1 lr_policy: 'cosine_restarts' stepsize: 2", 9, {1, 0.5, 1, 0.5, 1, 0.5});
+  ExpectRates("base_lr: 4 min_lr: 2 lr_policy: 'cosine_restarts' stepsize: 1", 9, {4, 4, 4});
+}
+
+TEST(LrPolicy, CosineRestartsAfterLongerAndLongerPeriods) {
+  // The periods have 1, 2 and 4 iterations; the last one passes max_iter.
+  const double half = std::sqrt(0.5) / 2;
+  ExpectRates("base_lr: 1 lr_policy: 'cosine_restarts' stepsize: 1 restart_factor: 2", 5,
+              {1, 1, 0.5, 1, 0.5 + half, 0.5, 0.5 - half, 1});
+}
+
+TEST(LrPolicy, CosineRestartsNamesAFactorBelowOne) {
+  const std::string text =
+      PolicyMistake("base_lr: 1 lr_policy: 'cosine_restarts' stepsize: 3 restart_factor: 0.5");
+  EXPECT_NE(text.find("restart_factor is 0.5; each period is at least as long"), std::string::npos)
+      << text;
+  EXPECT_NE(PolicyMistake("base_lr: 1 lr_policy: 'cosine_restarts'").find("needs stepsize"),
+            std::string::npos);
+}
+
 TEST(LrPolicy, SigmoidIsHalfwayAtStepsize) {
   // The gamma is chosen so that exp(-gamma) = 1/3.
   ExpectRates("base_lr: 1 lr_policy: 'sigmoid' gamma: 1.0986123 stepsize: 1", 9,

@@ -73,10 +73,18 @@ TEST(Resume, EqualsTheUninterruptedRun) {
   ExpectSameBytes("type: 'AdaGrad'", 8, 4);
   ExpectSameBytes("type: 'AdamW' momentum: 0.9", 8, 4);
   ExpectSameBytes("type: 'LAMB' momentum: 0.9", 7, 3);
+  ExpectSameBytes("type: 'Lion' momentum: 0.9 momentum2: 0.99", 8, 4);
+  ExpectSameBytes("type: 'Muon' momentum: 0.9", 7, 3);
+  ExpectSameBytes("type: 'SGD' momentum: 0.9 ema_decay: 0.9", 8, 4);
+  ExpectSameBytes("type: 'Muon' momentum: 0.9 ema_decay: 0.9 layer_decay: 0.5", 7, 3);
   ExpectSameBytes("momentum: 0.9 larc: true warmup_iter: 4 momentum_policy: 'poly'", 8, 4);
 }
 
-TEST(Resume, RepeatsATestThatWasInterrupted) { ExpectSameBytes("type: 'SGD'", 6, 2); }
+TEST(Resume, RepeatsATestThatWasInterrupted) {
+  ExpectSameBytes("type: 'SGD'", 6, 2);
+  // The snapshot is written while the test runs on the averages.
+  ExpectSameBytes("type: 'SGD' momentum: 0.9 ema_decay: 0.9", 6, 2);
+}
 
 TEST(Resume, GoesOnInTheMiddleOfSequences) {
   for (const char* type : {"LSTM", "RNN"}) {

@@ -88,8 +88,9 @@ class ScoreCase {
       net.batch = rows;
       PlanOptions plan;
       plan.device = device;
-      return std::make_unique<Net>(MakeGraph(MakeNetSpec(parsed, places, state, net)), plan,
-                                   &store);
+      Graph graph = MakeGraph(MakeNetSpec(parsed, places, state, net));
+      ShowHead(graph, &plan);
+      return std::make_unique<Net>(std::move(graph), plan, &store);
     };
     const std::unique_ptr<Net> net = make(batch);
     if (world != nullptr) {
@@ -106,6 +107,7 @@ class ScoreCase {
     run.last = last.get();
     run.last_rows = source.last_rows();
     run.class_names = class_names;
+    run.named_errors = 100;
     return RunTest(run, world, nullptr);
   }
 
@@ -128,6 +130,32 @@ inline void ExpectScoresOfWhole(const TestScores& scores, const TestScores& whol
     EXPECT_EQ(got.absent, want.absent) << want.blob << ' ' << i;
     if (want.absent) continue;
     EXPECT_NEAR(got.value, factor * want.value, 2e-6 * (1 + want.value)) << want.blob << ' ' << i;
+  }
+}
+
+// Expects the predictions of another test of the same samples.
+inline void ExpectSamePredictions(const TestScores& scores, const TestScores& whole,
+                                  const ScoredNet& net) {
+  SCOPED_TRACE(net.what);
+  ASSERT_EQ(scores.predictions == nullptr, whole.predictions == nullptr);
+  if (whole.predictions == nullptr) return;
+  const Predictions &got = *scores.predictions, &want = *whole.predictions;
+  EXPECT_EQ(got.ignored, want.ignored);
+  EXPECT_EQ(got.pixels, want.pixels);
+  ASSERT_EQ(got.rows.size(), want.rows.size());
+  for (size_t i = 0; i < want.rows.size(); ++i) {
+    EXPECT_EQ(got.rows[i].label, want.rows[i].label);
+    EXPECT_EQ(got.rows[i].predicted, want.rows[i].predicted);
+    EXPECT_EQ(got.rows[i].place, want.rows[i].place);
+    EXPECT_NEAR(got.rows[i].confidence, want.rows[i].confidence, 1e-6);
+  }
+  ASSERT_EQ(got.values.size(), want.values.size());
+  for (size_t i = 0; i < want.values.size(); ++i)
+    EXPECT_NEAR(got.values[i], want.values[i], 1e-6) << i;
+  ASSERT_EQ(got.wrong.size(), want.wrong.size());
+  for (size_t i = 0; i < want.wrong.size(); ++i) {
+    EXPECT_EQ(got.wrong[i].row, want.wrong[i].row);
+    EXPECT_EQ(got.wrong[i].name, want.wrong[i].name);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "solvers/update/rule_check.h"
 #include "tests/solvers/param_store_case.h"
 #include "tests/solvers/update_variants.h"
 
@@ -61,7 +62,7 @@ TEST(SharedUpdate, OfEachRankGivesTheBitsOfTheWhole) {
   for (const std::string& solver : RulesAndVariants()) {
     SolverParameter param;
     ParseText(solver, "solver.prototxt", &param);
-    if (NeedsNorms(param)) continue;
+    if (NeedsNorms(param) || UpdatesMatrices(param)) continue;
     ParamStoreCase whole(Cases(), DType::kFloat32);
     Update all = MakeUpdate(solver + kDecay, &whole.store());
     for (int iteration = 0; iteration < 3; ++iteration) {

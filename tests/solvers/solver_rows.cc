@@ -72,10 +72,15 @@ std::string DrawAdaDelta(Draw* draw) {
   return text;
 }
 
-// Adam and the rules derived from it.
-std::string DrawAdam(Draw* draw) {
+std::string DrawLion(Draw* draw) {
   std::string text = Maybe(draw, 0.8, DrawMomentum(draw));
   text += Maybe(draw, 0.7, FieldText("momentum2", draw->Of<double>({0, 0.9, 0.99, 0.9999})));
+  return text;
+}
+
+// Adam and the rules derived from it.
+std::string DrawAdam(Draw* draw) {
+  std::string text = DrawLion(draw);
   text += DrawDelta(draw);
   return text;
 }
@@ -89,6 +94,8 @@ DOPPIO_REGISTER(RuleRows, "Adam", {{&DrawAdam}});
 DOPPIO_REGISTER(RuleRows, "SAG", {{&DrawSag}});
 DOPPIO_REGISTER(RuleRows, "AdamW", {{&DrawAdam}});
 DOPPIO_REGISTER(RuleRows, "LAMB", {{&DrawAdam}});
+DOPPIO_REGISTER(RuleRows, "Lion", {{&DrawLion}});
+DOPPIO_REGISTER(RuleRows, "Muon", {{&DrawAdam}});
 
 // ---- Policies ----------------------------------------------------------------------------------
 
@@ -188,6 +195,13 @@ std::string DrawMultiFixed(Draw* draw) {
   return text;
 }
 
+std::string DrawCosineRestarts(Draw* draw) {
+  std::string text = DrawRates(draw);
+  text += IntText(draw, "stepsize", 1, kSoon);
+  text += Maybe(draw, 0.6, FieldText("restart_factor", draw->Of<double>({1, 1.5, 2})));
+  return text;
+}
+
 std::string DrawOneCycle(Draw* draw) {
   std::string text = DrawRates(draw);
   text += RealText(draw, "gamma", 0, 1);
@@ -205,6 +219,7 @@ DOPPIO_REGISTER(PolicyRows, "sigmoid", {{&DrawSigmoidRate}});
 DOPPIO_REGISTER(PolicyRows, "plateau", {{&DrawPlateau}});
 DOPPIO_REGISTER(PolicyRows, "multifixed", {{&DrawMultiFixed}});
 DOPPIO_REGISTER(PolicyRows, "cosine", {{&DrawFixed}});
+DOPPIO_REGISTER(PolicyRows, "cosine_restarts", {{&DrawCosineRestarts}});
 DOPPIO_REGISTER(PolicyRows, "onecycle", {{&DrawOneCycle}});
 
 // ---- Other fields ------------------------------------------------------------------------------
@@ -218,6 +233,7 @@ std::string DrawDecay(Draw* draw) {
     text += QuotedText("weight_decay_policy", draw->Of<std::string>({"fixed", "poly", "poly"}));
     text += Maybe(draw, 0.5, RealText(draw, "weight_decay_power", 0.5, 2));
   }
+  text += Maybe(draw, 0.3, FieldText("decay_norms_and_biases", draw->Chance(0.3)));
   return text;
 }
 
@@ -267,6 +283,9 @@ const std::map<std::string, std::string> kSolverFieldsLeftOut = {
     {"max_epoch", "runs of cases count iterations"},
     {"test_epoch", "runs of cases count iterations"},
     {"snapshot_epoch", "runs of cases count iterations"},
+    {"ema_decay", "the oracle keeps no averages; weight_average_test.cc combines them"},
+    {"ema_test", "see ema_decay"},
+    {"layer_decay", "the oracle counts no depths; param_multipliers_test.cc tests them"},
 };
 
 }  // namespace doppio

@@ -119,6 +119,15 @@ TEST(Update, AdamWDecaysWithBothMultipliers) {
   EXPECT_NEAR(c.Value(0), -3.4 + 0.15, 1e-6);
 }
 
+TEST(Update, LionStepsByTheSign) {
+  // The directions have the signs of 0.5 m + 0.5 g: 0 + 1, 0.25 - 0.25 and 0.125 - 0.5, where m is
+  // 0, 0.5 and 0.25.
+  const double w1 = 2 - 0.5 * (1 + 0.1 * 2), w2 = w1 - 0.5 * (0 + 0.1 * w1),
+               w3 = w2 - 0.5 * (-1 + 0.1 * w2);
+  ExpectValues("type: 'Lion' momentum: 0.5 momentum2: 0.75 weight_decay: 0.1", 0.5, 2,
+               {2, -0.5, -1}, {w1, w2, w3});
+}
+
 TEST(Update, FollowsThePoliciesOfMomentumAndDecay) {
   // The momenta are 0.5 and 0.7, and the decays 0 and 0.25: h = 0.1, and then 0.07 + 0.1 (1 + 0.25
   // * 0.9).

@@ -28,7 +28,7 @@ class WriteWheelTest(unittest.TestCase):
         with open(os.path.join(ROOT, "core/base/version.txt"), encoding="utf-8") as file:
             self.version = file.read().strip()
         for name in ("doppio/__init__.py", "doppio/lib/libdoppio.so", "_doppio.cpython-39-x86_64-linux-gnu.so",
-                     "_doppio.cpython-311-x86_64-linux-gnu.so", "_doppio_start.py"):
+                     "_doppio.cpython-311-x86_64-linux-gnu.so", "_doppio_start.py", "_doppio.pyi", "doppio/py.typed"):
             self.write(name, name)
         os.chmod(os.path.join(self.folder, "doppio/lib/libdoppio.so"), 0o755)
         for name in ("LICENSE", "NOTICES", "common-licenses/GPL-3"):
@@ -66,7 +66,9 @@ class WriteWheelTest(unittest.TestCase):
 
     def test_it_has_the_module_of_its_interpreter_only(self):
         for tag, other in (("cp39", "311"), ("cp311", "39")):
-            modules = [name for name in self.contents(tag) if name.startswith("_doppio.")]
+            modules = [name for name in self.contents(tag) if name.startswith("_doppio.c")]
+            self.assertIn("_doppio.pyi", self.contents(tag))
+            self.assertIn("doppio/py.typed", self.contents(tag))
             self.assertEqual(["_doppio.cpython-%s-x86_64-linux-gnu.so" % tag[2:]], modules, other)
 
     def test_it_says_for_what_it_is(self):

@@ -33,6 +33,7 @@ _LIBRARIES = {
     "expat": _library("expat.h", ["-lexpat"], ["-l:libexpat.a"]),
     # The archives of gflags, glog and protobuf cannot be linked into a shared library.
     "gflags": _library("gflags/gflags.h", ["-lgflags"]),
+    "gif": _library("gif_lib.h", ["-lgif"], ["-l:libgif.a"]),
     "glog": _library("glog/logging.h", ["-lglog"]),
     "gmock": _library("gmock/gmock.h", ["-lgmock", "-lgtest", "-lpthread"]),
     "gtest": _library("gtest/gtest.h", ["-lgtest", "-lpthread"]),
@@ -75,8 +76,18 @@ _LIBRARIES = {
         optional = True,
     ),
     "png": _library("png.h", ["-lpng", "-lz"], ["-l:libpng.a", "-l:libz.a", "-lm"]),
+    # Without LERC, LZMA, Zstandard and JBIG, whose archive is under the GPL: see _UNUSED_NAMES.
+    "tiff": _library(
+        "tiffio.h",
+        ["-ltiff"],
+        ["-l:libtiff.a", "-l:libwebp.a", "-l:libsharpyuv.a", "-l:libjpeg.a", "-l:libdeflate.a", "-l:libz.a", "-lm"],
+    ),
+    "webp": _library("webp/decode.h", ["-lwebp"], ["-l:libwebp.a", "-l:libsharpyuv.a", "-lm"]),
     "zlib": _library("zlib.h", ["-lz"], ["-l:libz.a"]),
 }
+
+# Debian 12 has it inside libwebp.a.
+_OPTIONAL_ARCHIVES = ["libsharpyuv.a"]
 
 # Prints where the headers of the system's interpreter are; fails if it lacks NumPy, which the module needs.
 _PYTHON = "/usr/bin/python3"
@@ -111,11 +122,25 @@ void std::condition_variable::wait(std::unique_lock<std::mutex>& lock) {
 }
 """
 
-# Functions for OpenGL and matrix decompositions that the static opencv_core refers to but Doppio never calls.
-_OPENCV_NAMES = ["glXGetProcAddressARB", "cblas_sgemm", "cblas_cgemm", "cblas_zgemm"] + [
+# Functions that archives refer to but Doppio never calls: for OpenGL and matrix decompositions in opencv_core, and for
+# compressions in libtiff that data/decode refuses.
+_UNUSED_NAMES = ["glXGetProcAddressARB", "cblas_sgemm", "cblas_cgemm", "cblas_zgemm"] + [
     precision + function + "_"
     for precision in ["s", "d"]
     for function in ["gels", "geqrf", "gesdd", "gesv", "getrf", "posv", "potrf"]
+] + ["lerc_decode", "lerc_encodeForVersion", "lerc_getBlobInfo", "jbg_newlen", "jbg_strerror"] + [
+    "jbg_dec_" + function
+    for function in ["free", "getimage", "getsize", "in", "init"]
+] + ["jbg_enc_" + function for function in ["free", "init", "out"]] + [
+    "lzma_" + function
+    for function in ["code", "end", "lzma_preset", "memusage", "stream_decoder", "stream_encoder"]
+] + [
+    "ZSTD_" + function
+    for function in ["compress", "compressBound", "decompress", "getErrorName", "isError", "maxCLevel"]
+] + [
+    "ZSTD_" + function
+    for function in ["compressStream", "createCStream", "endStream", "freeCStream", "initCStream"] +
+                    ["decompressStream", "createDStream", "freeDStream", "initDStream"]
 ]
 
 def _is_static(ctx):
@@ -167,9 +192,11 @@ def _add_python(ctx, rules):
 
 def _add_static(ctx, rules):
     """Adds what --config=portable links in addition to archives."""
-    stubs = ['extern "C" void %s() { std::abort(); }' % name for name in _OPENCV_NAMES]
-    ctx.file("opencv_stubs.cc", "#include <cstdlib>\n" + "\n".join(stubs) + "\n")
-    rules.append('cc_library(name = "opencv_stubs", srcs = ["opencv_stubs.cc"], alwayslink = True)')
+    # Hidden, because other shared libraries have functions of these names.
+    stub = 'extern "C" __attribute__((visibility("hidden"))) void %s() { std::abort(); }'
+    stubs = [stub % name for name in _UNUSED_NAMES]
+    ctx.file("stubs.cc", "#include <cstdlib>\n" + "\n".join(stubs) + "\n")
+    rules.append('cc_library(name = "stubs", srcs = ["stubs.cc"], alwayslink = True)')
     ctx.file("condition_wait.cc", _CONDITION_WAIT)
     rules.append('cc_library(name = "condition_wait", srcs = ["condition_wait.cc"], alwayslink = True)')
     ctx.file("blas_exports.lds", "{ global: %s; local: *; };" % "; ".join(_BLAS_FUNCTIONS))
@@ -187,7 +214,12 @@ def _libs_impl(ctx):
         attrs["name"] = name
         attrs["linkopts"] = library.link
         if static and library.static:
-            attrs["linkopts"] = library.static + ["-lpthread", "-ldl"]
+            absent = [
+                "-l:" + archive
+                for archive in _OPTIONAL_ARCHIVES
+                if not ctx.path("%s/%s" % (_ARCH_LIB, archive)).exists
+            ]
+            attrs["linkopts"] = [flag for flag in library.static if flag not in absent] + ["-lpthread", "-ldl"]
         folder = _include_folder(ctx, name, library)
         if not folder or (static and library.optional):
             continue
@@ -202,7 +234,9 @@ def _libs_impl(ctx):
         if static and name == "openblas":
             continue
         if static and name == "opencv":
-            attrs["deps"] = [":opencv_stubs", ":openblas"]
+            attrs["deps"] = [":stubs", ":openblas"]
+        if static and name == "tiff":
+            attrs["deps"] = [":stubs"]
         if static and name == "glog":
             # Every program uses glog, so this reaches all of them.
             attrs["deps"] = [":condition_wait"]

@@ -16,6 +16,7 @@
 #include "proto/solver.pb.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
+#include "tools/cli/file_kind.h"
 #include "tools/cli/fork_flags.h"
 #include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
@@ -24,8 +25,8 @@ namespace doppio {
 namespace {
 
 // The flags that the parser itself handles, for all commands.
-constexpr std::array<const char*, 6> kOwnFlags = {"flagfile", "fromenv", "tryfromenv",
-                                                  "help",     "h",       "version"};
+constexpr std::array<const char*, 7> kOwnFlags = {"flagfile", "fromenv", "tryfromenv", "help",
+                                                  "h",        "version", "quiet"};
 
 // Returns true for flags of glog, which command lines written for Caffe may contain.
 bool IsLogFlag(const std::string& name) {
@@ -92,7 +93,7 @@ std::string LogFlagType(const std::string& name) {
 
 bool IsBool(const std::string& name) {
   if (const FlagEntry* flag = FindFlag(name)) return flag->is_switch;
-  return name == "h" || name == "help" || name == "version" ||
+  return name == "h" || name == "help" || name == "version" || name == "quiet" ||
          (IsLogFlag(name) && LogFlagType(name) == "bool");
 }
 
@@ -122,7 +123,10 @@ class Parser {
     if (line_.help || line_.version) return line_;
     if (line_.command == nullptr) {
       if (!line_.files.empty()) {
-        const std::string &word = line_.files[0], near = DidYouMean(word, Commands::Get().Names());
+        const std::string &word = line_.files[0], meant = CommandMeantBy(word);
+        const std::string near = IsCommand(meant.substr(0, meant.find(' ')))
+                                     ? "; did you mean 'doppio " + meant + "'?"
+                                     : DidYouMean(word, Commands::Get().Names());
         throw UsageError("unknown command '", word, "'",
                          near.empty() ? "; 'doppio help " + word + "' searches for it" : near);
       }
@@ -211,6 +215,8 @@ class Parser {
       line_.help = a.value != "false";
     } else if (a.flag == "version") {
       line_.version = a.value != "false";
+    } else if (a.flag == "quiet") {
+      line_.quiet = a.value != "false";
     } else if (a.flag == "flagfile") {
       for (const std::string& path : SplitList(a.value)) ReadFlagFile(path);
     } else if (a.flag == "fromenv" || a.flag == "tryfromenv") {
@@ -265,7 +271,7 @@ class Parser {
         known.insert(known.end(), flags.begin(), flags.end());
       }
     }
-    known.insert(known.end(), {"help", "version", "flagfile", "fromenv"});
+    known.insert(known.end(), {"help", "version", "quiet", "flagfile", "fromenv"});
     std::vector<Error> errors;
     for (const std::string& name : unknown_) {
       std::string nearest = Nearest(name, known);
@@ -334,6 +340,7 @@ class Parser {
     }
     Apply({"solver", SolverIn(line_.files[0]), line_.files[0]});
     line_.given.push_back("solver");
+    line_.folder = line_.files[0];
     line_.files.clear();
   }
 
@@ -346,13 +353,30 @@ class Parser {
     }
     if (line_.files.empty()) return;
     const std::string& first = line_.files[0];
-    // The argument in "doppio train solver.prototxt" is most likely the value of --solver.
-    const bool file = !command.required.empty() && EndsWith(first, ".prototxt");
-    throw UsageError(
-        "'" + line_.command_name + "' takes no arguments, got '" + first + "'" +
-        (file ? "; did you mean --" + SplitAlternatives(command.required[0])[0] + "=" + first + "?"
-              : "") +
-        HelpHint());
+    throw UsageError("'" + line_.command_name + "' takes no arguments, got '" + first + "'" +
+                     WhatToDoWith(first) + HelpHint());
+  }
+
+  // Returns the advice for an argument, such as the file in "doppio train solver.prototxt", which
+  // is most likely the value of --solver; "" if there is none.
+  std::string WhatToDoWith(const std::string& file) const {
+    std::vector<std::string> names;
+    for (const std::string& alternatives : line_.command->required) {
+      for (const std::string& name : SplitAlternatives(alternatives)) {
+        if (name == "solver" || name == "model") names.push_back(name);
+      }
+    }
+    if (names.empty() || !EndsWith(file, ".prototxt")) return "";
+    std::string flag = names[0];
+    if (FileExists(file)) {
+      flag = LooksLikeSolver(ReadFile(file), file) ? "solver" : "model";
+      if (flag == "model" && !Contains(names, flag)) {
+        return StrCat(", which is a net; '", line_.command_name,
+                      "' needs a solver: a file with net: \"", file,
+                      "\" and fields such as base_lr (docs/solvers.md)");
+      }
+    }
+    return Contains(names, flag) ? "; did you mean --" + flag + "=" + file + "?" : "";
   }
 
   void CheckRequired() const {

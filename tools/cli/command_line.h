@@ -23,8 +23,12 @@ struct CommandLine {
   std::string command_name;
   std::vector<std::string> words;  // all arguments after argv[0], unchanged
   std::vector<std::string> files;  // the arguments that are not flags
+  // The folder argument that stands for its solver.prototxt, as in `doppio test photos_doppio`; ""
+  // if there is none.
+  std::string folder;
   Flags flags;                     // a flag that is not given has its default
   bool help = false, version = false;
+  bool quiet = false;                 // the log shows only warnings and errors
   std::vector<std::string> given;     // names of the given flags, in order
   std::vector<std::string> warnings;  // messages about flags without effect on this command
 

@@ -12,6 +12,8 @@ namespace doppio {
 const std::map<std::string, std::string>& WebFiles();
 // Returns the files of models, such as "lenet/train_val.prototxt".
 const std::map<std::string, std::string>& ModelFiles();
+// Returns the Python programs of tools/sweep, such as "tpe.py".
+const std::map<std::string, std::string>& SweepFiles();
 
 }  // namespace doppio
 

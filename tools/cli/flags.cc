@@ -37,6 +37,14 @@ bool ReadValue(const std::string& text, bool* value) {
   return *value || std::any_of(std::begin(off), std::end(off), is);
 }
 
+// A bare --csv reads as "true".
+bool ReadValue(const std::string& text, ResultFile* value) {
+  bool on = true;
+  const bool file = !ReadValue(text, &on);
+  *value = {on || file, file ? text : ""};
+  return true;
+}
+
 bool ReadValue(const std::string& text, int64_t* value) {
   const bool hexadecimal = text.compare(0, 2, "0x") == 0 || text.compare(0, 2, "0X") == 0;
   char* end = nullptr;
@@ -71,6 +79,7 @@ std::string ValueText(double value) {
   return std::string(text, end.ptr);
 }
 
+std::string ValueText(const ResultFile& value) { return value.path; }
 std::string ValueText(const std::vector<std::string>& values) { return Join(values, ","); }
 
 template <class T>
@@ -87,7 +96,7 @@ constexpr FlagEntry kFlags[] = {
   {#name,                                                                               \
    help,                                                                                \
    KindOfValue<type>(),                                                                 \
-   std::is_same_v<type, bool>,                                                          \
+   std::is_same_v<type, bool> || std::is_same_v<type, ResultFile>,                      \
    [](const std::string& text, Flags* flags) { return ReadValue(text, &flags->name); }, \
    [](const Flags& flags) { return ValueText(flags.name); }},
 #include "tools/cli/flag_table.inc"
@@ -134,6 +143,13 @@ int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return value;
   throw UsageError(std::string("--") + flag + " needs " + std::to_string(least) + " to " +
                    std::to_string(most) + "; got " + std::to_string(value));
+}
+
+void CheckResultForms(const OutputOptions& options) {
+  if (options.json + options.jsonl + options.csv.to_standard_output() < 2) return;
+  throw UsageError(
+      "give one of --json, --jsonl and --csv, since each writes to standard output; --csv=FILE "
+      "writes to a file");
 }
 
 std::vector<std::string> SplitList(const std::string& text) { return SplitAt(text, ','); }

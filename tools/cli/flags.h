@@ -28,6 +28,7 @@ struct Flags : NetFileOptions,
                JoinOptions,
                ReplicaOptions,
                BatchJobOptions,
+               SiteOptions,
                LaunchOptions,
                PredictionOptions,
                SweepOptions,
@@ -38,6 +39,7 @@ struct Flags : NetFileOptions,
                DetectionOptions,
                ExportOptions,
                PageOptions,
+               EvaluationOptions,
                InitOptions,
                SingleOptions {};
 
@@ -75,6 +77,9 @@ double NotNegative(const char* flag, double value);
 
 // Reads all of `text` as a finite number. Returns false if it is none.
 bool ReadNumber(const std::string& text, double* value);
+
+// Throws UsageError if more than one of --json, --jsonl and --csv write to standard output.
+void CheckResultForms(const OutputOptions& options);
 
 // Splits `text` at commas and drops empty parts: "a,b" -> {"a", "b"}.
 std::vector<std::string> SplitList(const std::string& text);

@@ -1,4 +1,5 @@
-// Flags of Caffe's programs and of its forks, and names that other programs give to flags.
+// Flags of Caffe's programs and of its forks, and the names that other programs give to commands
+// and flags.
 //
 // Doppio accepts the flags that only forks have, so that scripts for those forks run, and warns
 // that they have no effect. The warning names the equivalent in Doppio.
@@ -24,13 +25,17 @@ const ForkFlag* FindForkFlag(const std::string& name);
 // commands.
 bool IsCaffeFlag(const std::string& name);
 
-// Returns the flag that users of other programs mean by a name, such as "--set base_lr=..." by
-// "lr", if `flags` has it; else "".
-std::string FlagMeantBy(const std::string& name, const std::vector<std::string>& flags);
-
 // Returns true if `value` is one of Intel Caffe's values of --engine: MKLDNN, MKLDNN:CPU, MKL2017
 // (the fastest kernels) or CAFFE (the plain kernels).
 bool IsForkEngine(const std::string& value);
+
+// Returns the command that users of other programs mean by a word, with its verb or a flag:
+// "classify" by "predict". Returns "" for other words.
+std::string CommandMeantBy(const std::string& word);
+
+// Returns the flag that users of other programs mean by a name, such as "--set base_lr=..." by
+// "lr", if `flags` has it; else "".
+std::string FlagMeantBy(const std::string& name, const std::vector<std::string>& flags);
 
 }  // namespace doppio
 

@@ -14,6 +14,7 @@
 
 #include "core/base/file_limits.h"
 #include "parallel/meeting/limits.h"
+#include "tools/cli/result_file.h"
 
 namespace doppio {
 

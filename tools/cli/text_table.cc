@@ -115,9 +115,12 @@ std::string Duration(double seconds) {
   if (seconds < 1) return Fixed(seconds * 1e3, 0) + " ms";
   const int64_t s = static_cast<int64_t>(std::llround(seconds));
   if (s < 60) return std::to_string(s) + " s";
-  const int64_t large = s < 3600 ? s / 60 : s / 3600, small = s < 3600 ? s % 60 : s / 60 % 60;
-  return std::to_string(large) + (s < 3600 ? " m " : " h ") + (small < 10 ? "0" : "") +
-         std::to_string(small) + (s < 3600 ? " s" : " m");
+  constexpr int64_t kHour = 3600, kDay = 24 * kHour;
+  if (s >= 2 * kDay)
+    return std::to_string(s / kDay) + " days " + std::to_string(s % kDay / kHour) + " h";
+  const int64_t large = s < kHour ? s / 60 : s / kHour, small = s < kHour ? s % 60 : s / 60 % 60;
+  return std::to_string(large) + (s < kHour ? " m " : " h ") + (small < 10 ? "0" : "") +
+         std::to_string(small) + (s < kHour ? " s" : " m");
 }
 
 }  // namespace doppio

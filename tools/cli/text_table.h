@@ -39,7 +39,7 @@ std::string Significant(double value, int digits = 6);
 std::string Rate(double per_second);
 // Formats a point in time in the local time zone: "2026-11-20 18:12:05".
 std::string LocalTime(std::time_t time);
-// Formats a number of seconds: 47163 -> "13 h 06 m".
+// Formats a number of seconds: 47163 -> "13 h 06 m", and from two days on 4585560 -> "53 days 1 h".
 std::string Duration(double seconds);
 
 }  // namespace doppio

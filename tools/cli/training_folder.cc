@@ -1,9 +1,8 @@
 #include "tools/cli/training_folder.h"
 
-#include <optional>
-
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/snapshot.h"
 #include "tools/cli/shell_quoted.h"
@@ -29,10 +28,7 @@ std::string SolverIn(const std::string& folder) {
                   ShellQuoted(folder) + "' creates one from a folder of images");
 }
 
-TrainedNet TrainedNetIn(const std::string& folder) {
-  TrainedNet trained;
-  trained.model = PathIn(folder, "deploy.prototxt");
-  CheckExists(trained.model);
+TrainedWeights TrainedWeightsIn(const std::string& folder) {
   const SolverSpec solver = LoadSolver(SolverIn(folder), Overrides(), 0, {});
   const std::string prefix = solver.param.snapshot_prefix();
   const std::optional<std::string> newest = NewestCompleteSnapshot(prefix);
@@ -40,8 +36,35 @@ TrainedNet TrainedNetIn(const std::string& folder) {
     throw FileError("'" + folder + "' has no trained weights yet (" + prefix +
                     "_iter_*); train first: doppio train " + ShellQuoted(folder));
   }
-  trained.weights = ReadSnapshot(*newest).learned_net;
-  return trained;
+  const SolverSnapshot last = ReadSnapshot(*newest);
+  const RunState& run = last.run_state;
+  if (!run.has_best_iter()) return {last.learned_net, "the newest"};
+  const std::string best = NamesOfSnapshot(prefix, run.best_iter(), EndsWith(*newest, ".h5")).state;
+  const std::string which =
+      StrCat("the best by ", run.monitored(), ", at iteration ", run.best_iter());
+  if (best == *newest) return {last.learned_net, which};
+  if (FileExists(best)) {
+    const SolverSnapshot kept = ReadSnapshot(best);
+    if (kept.run_state.run_id() == run.run_id()) return {kept.learned_net, which};
+  }
+  return {last.learned_net, "the newest; " + which + ", is not kept (--keep_best)"};
+}
+
+std::optional<NetAndImages> NetAndImagesOf(const CommandLine& line) {
+  const Flags& flags = line.flags;
+  const std::vector<std::string>& files = line.files;
+  if (line.Given("model"))
+    return line.Given("weights") ? std::optional(NetAndImages{flags.model, flags.weights, files})
+                                 : std::nullopt;
+  if (files.size() < 2 || !IsTrainingFolder(files[0])) return std::nullopt;
+  NetAndImages found{
+      PathIn(files[0], "deploy.prototxt"), flags.weights, {files.begin() + 1, files.end()}};
+  CheckExists(found.model);
+  if (line.Given("weights")) return found;
+  const TrainedWeights trained = TrainedWeightsIn(files[0]);
+  LOG(INFO) << "Weights: " << trained.path << " (" << trained.which << ")";
+  found.weights = trained.path;
+  return found;
 }
 
 }  // namespace doppio

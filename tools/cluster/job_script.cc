@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "core/base/file.h"
 #include "tools/cli/shell_quoted.h"
 
 namespace doppio {
@@ -37,16 +38,36 @@ class Directives {
   void AddIf(bool wanted, const std::string& option) {
     if (wanted) Add(option);
   }
-  const std::string& text() const { return text_; }
+  // Adds the site's directives, which may change those before them, and returns the head of a
+  // script.
+  std::string Script(const SiteLines& site) {
+    for (const std::string& option : site.directives) Add(option);
+    return "#!/bin/bash\n" + text_;
+  }
 
  private:
   const char* mark_;
   std::string text_;
 };
 
+// Returns the lines that run before the ranks.
+std::string SetupText(const SiteLines& site) {
+  std::string text;
+  for (const std::string& command : site.setup) text += command + "\n";
+  if (IsForApptainer(site.image))
+    text += "apptainer=$(command -v apptainer || command -v singularity) || exit 4\n";
+  return text;
+}
+
+// Returns the words that run the ranks' command in Apptainer's container, or "".
+std::string ContainerText(const std::string& image, bool gpus) {
+  if (!IsForApptainer(image)) return "";
+  return std::string(" \"$apptainer\" exec ") + (gpus ? "--nv " : "") + ShellQuoted(image);
+}
+
 // Returns the quoted command. `task` is the shell expression for the number of a task.
 std::string CommandText(const JobOptions& o, const std::string& task) {
-  std::string text;
+  std::string text = ContainerText(o.site.image, o.gpus_per_node > 0);
   for (const std::string& word : o.command) text += " " + ShellQuoted(word);
   return o.tasks > 0 ? text + " " + task : text;
 }
@@ -80,7 +101,9 @@ std::string SlurmScript(const JobOptions& o) {
   d.Add("--nodes=" + Number(o.nodes));
   d.Add("--ntasks-per-node=" + Number(o.ranks_per_node));
   d.AddIf(o.cpus_per_rank > 0, "--cpus-per-task=" + Number(o.cpus_per_rank));
-  d.AddIf(o.gpus_per_node > 0, "--gpus-per-node=" + Number(o.gpus_per_node));
+  d.AddIf(!o.site.gres.empty(), "--gres=" + o.site.gres);
+  d.AddIf(o.gpus_per_node > 0 && o.site.gres.find("gpu") == std::string::npos,
+          "--gpus-per-node=" + Number(o.gpus_per_node));
   d.Add("--time=" + ClockText(o.seconds));
   d.Add("--signal=USR1@" + Number(o.warn_seconds));
   d.Add("--requeue");
@@ -89,15 +112,19 @@ std::string SlurmScript(const JobOptions& o) {
   d.Add(o.tasks > 0 ? "--output=%x-%A_%a.log" : "--output=%x-%j.log");
   // srun of SLURM 22.05 and later does not inherit --cpus-per-task from the job.
   const std::string cpus = o.cpus_per_rank > 0 ? " --cpus-per-task=" + Number(o.cpus_per_rank) : "";
-  return "#!/bin/bash\n" + d.text() +
-         "\n"
+  const std::string pyxis =
+      o.site.image.empty() || IsForApptainer(o.site.image)
+          ? ""
+          : " --container-image=" + ShellQuoted(o.site.image) +
+                " --container-mounts=\"$PWD:$PWD\" --container-workdir=\"$PWD\"";
+  return d.Script(o.site) + "\n" + SetupText(o.site) +
          "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit "
          "code 8); a rank that "
          "has\n"
          "# stopped must not have the others killed while they finish their snapshot, but one that "
          "hangs must not keep the\n"
          "# nodes to the time limit.\n" +
-         SrunText(o) + "--kill-on-bad-exit=0 --wait=" + Number(o.warn_seconds) + cpus +
+         SrunText(o) + "--kill-on-bad-exit=0 --wait=" + Number(o.warn_seconds) + cpus + pyxis +
          CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
          "\n"
          "code=$?\n"
@@ -146,7 +173,8 @@ std::string PbsScript(const JobOptions& o) {
   d.Add("-j oe");
   d.Add("-r y");
   const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";
-  const std::string begin = "#!/bin/bash\n" + d.text() + "\ncd \"$PBS_O_WORKDIR\" || exit 4\n";
+  const std::string begin =
+      d.Script(o.site) + "\ncd \"$PBS_O_WORKDIR\" || exit 4\n" + SetupText(o.site);
   const char* const requeue = "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"";
   if (o.tasks > 0) {
     // PBS has no array jobs of one task, and a stopped task is resubmitted as a job of its own.
@@ -209,9 +237,10 @@ std::string LsfScript(const JobOptions& o) {
   d.Add("-Q \"" + Number(o.stop_code) + "\"");
   d.Add("-r");
   d.Add("-o " + ShellQuoted(o.name) + (o.tasks > 0 ? "-%J_%I.log" : "-%J.log"));
-  return "#!/bin/bash\n" + d.text() +
+  return d.Script(o.site) +
          "\n"
-         "cd \"$LS_SUBCWD\" || exit 4\n"
+         "cd \"$LS_SUBCWD\" || exit 4\n" +
+         SetupText(o.site) +
          "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code "
          "that -Q asks for.\n"
          "trap : USR1\n" +
@@ -227,6 +256,10 @@ std::optional<BatchSystem> FindBatchSystem(const std::string& name) {
   if (name == "pbs") return BatchSystem::kPbs;
   if (name == "lsf") return BatchSystem::kLsf;
   return std::nullopt;
+}
+
+bool IsForApptainer(const std::string& image) {
+  return EndsWith(image, ".sif") || EndsWith(image, "/") || image.find("://") != std::string::npos;
 }
 
 std::string JobScript(const JobOptions& options) {

@@ -1,7 +1,7 @@
 // `classify`: prints the classes that a trained net assigns to images.
 #include <algorithm>
-#include <iostream>
-#include <nlohmann/json.hpp>
+#include <cmath>
+#include <functional>
 
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -14,44 +14,39 @@
 #include "data/source/class_names.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/json_text.h"
-#include "tools/cli/text_table.h"
+#include "tools/classify/answer_output.h"
 #include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
+#include "tools/data/image_files.h"
 #include "tools/data/image_input.h"
 #include "tools/data/in_order.h"
 #include "tools/nets/devices.h"
 #include "tools/nets/lint.h"
 #include "tools/nets/nets.h"
+#include "tools/nets/object_net.h"
 #include "tools/nets/preparation.h"
 
 namespace doppio {
 namespace {
 
 constexpr int64_t kBatch = 16;
+constexpr size_t kSearchedAtOnce = 1000;  // images whose paths are held at a time
 
-// The images to classify and the model, from the flags or from the five arguments of Caffe's
+// The model and the images to classify, from the flags or from the five arguments of Caffe's
 // program.
 struct Job {
-  std::string model, weights, mean, labels;
-  std::vector<std::string> images;
-  bool as_caffe = false;  // also print results in Caffe's format
+  NetAndImages net;
+  std::string mean, labels;
+  bool as_caffe = false;  // print results in Caffe's format
 };
 
 Job JobOf(const CommandLine& line) {
   const std::vector<std::string>& files = line.files;
-  const Flags& flags = line.flags;
-  if (line.Given("model") && line.Given("weights"))
-    return {flags.model, flags.weights, flags.mean, flags.labels, FindImages(files), false};
+  if (const std::optional<NetAndImages> named = NetAndImagesOf(line))
+    return {*named, line.flags.mean, line.flags.labels, false};
   const bool no_flags = !line.Given("model") && !line.Given("weights");
-  if (no_flags && files.size() > 1 && IsTrainingFolder(files[0])) {
-    const auto [model, weights] = TrainedNetIn(files[0]);
-    LOG(INFO) << "Weights: " << weights;
-    return {model, weights, flags.mean, flags.labels, FindImages({files.begin() + 1, files.end()}),
-            false};
-  }
   if (no_flags && files.size() == 5)
-    return {files[0], files[1], files[2], files[3], {files[4]}, true};
+    return {{files[0], files[1], {files[4]}}, files[2], files[3], true};
   throw UsageError(
       "'classify' needs images and either --model and --weights or a folder made by 'doppio init'\n"
       "try: doppio classify --help");
@@ -76,7 +71,8 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
     if (!TakesInput(layer.type())) continue;
     if (found != nullptr || layer.param.top_size() != 1) {
       throw layer.Mistake("",
-                          "is a second input of the net; classify supports nets with one input");
+                          "is a second input of the net; classify supports nets with one input, " +
+                              std::string("and 'doppio detect' those with im_info"));
     }
     found = &layer;
   }
@@ -109,15 +105,15 @@ std::string OutputOf(const std::string& blob, const Graph& graph) {
                    Join(names, ", ") + "); name one with --blob");
 }
 
-struct Class {
-  int number = 0;
-  std::string label;
-  float value = 0;
-};
-struct Answer {
-  std::string image;
-  std::vector<Class> classes;
-};
+// Refuses detections, whose numbers would be ranked as values of classes.
+void RefuseDetections(const Graph& graph, const std::string& blob) {
+  const int edge = graph.FindEdge(blob);
+  for (const int output : blob.empty() ? graph.outputs : std::vector<int>{edge}) {
+    const LayerSpec& layer = graph.layer(graph.edges[output].producer);
+    layer.RefuseIf(MakesDetections(layer.type()), "", "its top '", graph.edges[output].name,
+                   "' is a list of objects with boxes; 'doppio detect' shows them");
+  }
+}
 
 struct ReadImage {
   std::vector<float> values;
@@ -126,14 +122,13 @@ struct ReadImage {
 
 class Classifier {
  public:
-  Classifier(const CommandLine& line, const Job& job)
+  // `images` is the number of images, if it is less than a batch.
+  Classifier(const CommandLine& line, const Job& job, int64_t images)
       : flags_(line.flags),
-        job_(job),
         device_(OpenDevice(line.flags)),
-        params_(device_.get(), DType::kFloat32, 1) {
-    const int64_t images = static_cast<int64_t>(job.images.size());
-    batch_ = flags_.batch > 0 ? flags_.batch : std::min(images, kBatch);
-    const NetSource source = LoadNet(line.flags, job.model, TEST);
+        params_(device_.get(), DType::kFloat32, 1),
+        batch_(flags_.batch > 0 ? flags_.batch : std::min(images, kBatch)) {
+    const NetSource source = LoadNet(line.flags, job.net.model, TEST);
     LogWarnings(source.warnings);
     NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
                                MakeNetOptions(flags_, flags_.precision, TEST, DataMode::kOpen));
@@ -142,62 +137,64 @@ class Classifier {
     values_.resize(batch_ * input.count());
 
     Graph graph = MakeGraph(std::move(spec));
+    RefuseDetections(graph, flags_.blob);
     output_ = OutputOf(flags_.blob, graph);
-    FindClasses(graph.edges[graph.FindEdge(output_)].shape);
+    FindClasses(graph.edges[graph.FindEdge(output_)].shape, job.labels);
     PlanOptions plan = MakePlanOptions(flags_, device_.get());
     plan.keep_all = true;
     net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
     const KnownPreprocessing known =
-        KnownFromFlags(line, !job.mean.empty(), LoadWeightFiles(job.weights, net_.get()),
-                       net_->graph().preprocessing, job.model);
+        KnownFromFlags(line, !job.mean.empty(), LoadWeightFiles(job.net.weights, net_.get()),
+                       net_->graph().preprocessing, job.net.model);
     reader_ = std::make_unique<NetInput>(PrepareImages(known, WishesOf(line, job), input), input,
                                          flags_.center_crop);
-    TakeClassNames(known.images);
+    // The class names of the training, if --labels is not given and the net still has as many.
+    if (job.labels.empty() && known.images.class_name_size() == classes())
+      labels_.assign(known.images.class_name().begin(), known.images.class_name().end());
   }
 
-  // Returns the results in the order of the images. Images that cannot be read are left out and
-  // reported in `mistakes`.
-  std::vector<Answer> Run(ErrorCollector* mistakes) {
-    InOrder(
-        static_cast<int64_t>(job_.images.size()), ThreadsOr(flags_.data_threads),
-        [&](int64_t i) { return Read(job_.images[i]); },
-        [&](int64_t i, const ReadImage& image) {
-          const std::string& path = job_.images[i];
-          if (!image.mistake.empty())
-            return mistakes->Add(FileError("image '" + path + "': " + image.mistake));
-          std::copy(image.values.begin(), image.values.end(),
-                    values_.begin() + static_cast<int64_t>(waiting_.size() * image.values.size()));
-          waiting_.push_back(path);
-          if (static_cast<int64_t>(waiting_.size()) == batch_) Forward();
-        });
-    if (!waiting_.empty()) Forward();
-    return answers_;
+  // Calls `take` with the answer for each of `images` and of `more`, in their order. Images that
+  // cannot be read, or have no finite values, are left out and added to `mistakes`.
+  void Run(std::vector<std::string> images, ImageFiles* more,
+           const std::function<void(const Answer&)>& take, ImageMistakes* mistakes) {
+    for (; !images.empty(); images = more->Take(kSearchedAtOnce)) {
+      InOrder(
+          static_cast<int64_t>(images.size()), ThreadsOr(flags_.data_threads),
+          [&](int64_t i) { return Read(images[i]); },
+          [&](int64_t i, const ReadImage& image) {
+            if (!image.mistake.empty()) return mistakes->AddImage(images[i], image.mistake);
+            std::copy(
+                image.values.begin(), image.values.end(),
+                values_.begin() + static_cast<int64_t>(waiting_.size() * image.values.size()));
+            waiting_.push_back(images[i]);
+            if (static_cast<int64_t>(waiting_.size()) == batch_) Forward(take, mistakes);
+          });
+    }
+    if (!waiting_.empty()) Forward(take, mistakes);
   }
 
   const std::string& net_name() const { return net_->graph().spec.name; }
   const std::string& output() const { return output_; }
+  // Returns the names of all classes, "" for a class without one.
+  const std::vector<std::string>& labels() const { return labels_; }
 
  private:
-  void FindClasses(const Shape& shape) {
+  int classes() const { return static_cast<int>(labels_.size()); }
+
+  void FindClasses(const Shape& shape, const std::string& labels) {
     if (shape.rank() == 0 || shape[0] != batch_) {
       throw UsageError("blob '" + output_ + "' is " + shape.ToString() +
                        ", which has no row for each of the " + std::to_string(batch_) + " images");
     }
-    classes_ = static_cast<int>(shape.count(1));
-    if (job_.labels.empty()) return;
-    labels_ = ReadLabels(job_.labels);
-    if (static_cast<int>(labels_.size()) != classes_) {
-      throw FileError("'" + job_.labels + "' has " + std::to_string(labels_.size()) +
-                      " labels, but blob '" + output_ + "' has " + std::to_string(classes_) +
+    labels_.resize(shape.count(1));
+    if (labels.empty()) return;
+    const int classes = this->classes();
+    labels_ = ReadLabels(labels);
+    if (this->classes() != classes) {
+      throw FileError("'" + labels + "' has " + std::to_string(labels_.size()) +
+                      " labels, but blob '" + output_ + "' has " + std::to_string(classes) +
                       " values for each image");
     }
-  }
-
-  // Uses the class names of the training if --labels is not given and the net still has as many
-  // classes.
-  void TakeClassNames(const Preprocessing& images) {
-    if (!job_.labels.empty() || images.class_name_size() != classes_) return;
-    labels_.assign(images.class_name().begin(), images.class_name().end());
   }
 
   ReadImage Read(const std::string& path) const {
@@ -212,92 +209,68 @@ class Classifier {
 
   // Classifies the waiting images. If the batch is not full, its remaining rows hold old images,
   // and their results are ignored.
-  void Forward() {
+  void Forward(const std::function<void(const Answer&)>& take, ImageMistakes* mistakes) {
     WriteTensor(values_, net_->Blob(input_), device_.get());
     net_->Forward();
     const PlainBlob result = ReadTensor(net_->Blob(output_), device_.get());
-    if (result.shape.count() != batch_ * classes_) {
+    if (result.shape.count() != batch_ * classes()) {
       throw UsageError("blob '" + output_ + "' changed its shape to " + result.shape.ToString() +
                        ", which has no row for each of the " + std::to_string(batch_) + " images");
     }
-    for (size_t row = 0; row < waiting_.size(); ++row) {
-      const float* values = result.data.data() + row * static_cast<size_t>(classes_);
-      Answer answer{waiting_[row], {}};
-      for (const int number : TopClasses(values, classes_, flags_.top)) {
-        answer.classes.push_back({number, labels_.empty() ? "" : labels_[number], values[number]});
+    const float* values = result.data.data();
+    for (const std::string& image : waiting_) {
+      if (std::all_of(values, values + classes(), [](float v) { return std::isfinite(v); })) {
+        take(AnswerOf(image, values));
+      } else {
+        mistakes->Add(Error(ExitCode::kNonFinite,
+                            "image '" + image + "': its values in blob '" + output_ +
+                                "' are not finite; 'doppio weights ls' shows weights that are "
+                                "not, and 16 bits (--precision) may be too few"));
       }
-      answers_.push_back(std::move(answer));
+      values += classes();
     }
     waiting_.clear();
   }
 
+  Answer AnswerOf(const std::string& image, const float* values) const {
+    Answer answer{image, {}, false};
+    for (const int number : TopClasses(values, classes(), flags_.top))
+      answer.classes.push_back({number, labels_[number], values[number]});
+    answer.unsure = answer.classes[0].value < flags_.unsure_below;
+    return answer;
+  }
+
   const Flags& flags_;
-  const Job job_;
   const std::unique_ptr<Device> device_;
   ParamStore params_;
+  const int64_t batch_;
   std::unique_ptr<Net> net_;
   std::unique_ptr<NetInput> reader_;
   std::string input_, output_;
-  int64_t batch_ = 1;
-  int classes_ = 0;
-  std::vector<std::string> labels_;
+  std::vector<std::string> labels_;   // of all classes
   std::vector<float> values_;         // the pixels of a batch
   std::vector<std::string> waiting_;  // paths of the images in the batch so far
-  std::vector<Answer> answers_;
 };
 
-void PrintTable(const std::vector<Answer>& answers) {
-  TextTable table({"image", ">value", ">class", "label"});
-  for (const Answer& answer : answers) {
-    std::string image = answer.image;
-    for (const Class& one : answer.classes) {
-      table.Add({image, Fixed(one.value, 4), std::to_string(one.number), one.label});
-      image.clear();
-    }
-  }
-  table.Print(std::cout);
-}
-
-// Prints the format of Caffe's example program, which scripts parse.
-void PrintAsCaffe(const std::vector<Answer>& answers) {
-  for (const Answer& answer : answers) {
-    std::cout << "---------- Prediction for " << answer.image << " ----------\n";
-    for (const Class& one : answer.classes) {
-      std::cout << Fixed(one.value, 4) << " - \"" << one.label << "\"\n";
-    }
-  }
-}
-
-void PrintJson(const Classifier& classifier, const std::vector<Answer>& answers) {
-  nlohmann::json out = {{"net", classifier.net_name()},
-                        {"blob", classifier.output()},
-                        {"images", nlohmann::json::array()}};
-  for (const Answer& answer : answers) {
-    nlohmann::json classes = nlohmann::json::array();
-    for (const Class& one : answer.classes) {
-      nlohmann::json row = {{"class", one.number}, {"value", one.value}};
-      if (!one.label.empty()) row["label"] = one.label;
-      classes.push_back(row);
-    }
-    out["images"].push_back({{"file", answer.image}, {"classes", classes}});
-  }
-  std::cout << JsonText(out) << '\n';
-}
-
 ExitCode RunClassify(const CommandLine& line, bool* began) {
-  AtLeast("top", line.flags.top, 1);
+  const Flags& flags = line.flags;
+  AtLeast("top", flags.top, 1);
+  NotNegative("unsure_below", flags.unsure_below);
+  CheckValue("sort_by", flags.sort_by, {"copy", "link"});
+  CheckResultForms(flags);
   const Job job = JobOf(line);
-  Classifier classifier(line, job);
+  ImageMistakes mistakes;
+  ImageFiles files(job.net.images, flags.sort_into, &mistakes);
+  std::vector<std::string> images = files.Take(kSearchedAtOnce);
+  if (images.empty()) mistakes.ThrowIfAny();
+  Classifier classifier(line, job, static_cast<int64_t>(images.size()));
   *began = true;
-  ErrorCollector mistakes;
-  const std::vector<Answer> answers = classifier.Run(&mistakes);
-  if (line.flags.json) {
-    PrintJson(classifier, answers);
-  } else if (job.as_caffe) {
-    PrintAsCaffe(answers);
-  } else if (!answers.empty()) {
-    PrintTable(answers);
-  }
+  AnswerOutput output(flags, job.as_caffe,
+                      {{"net", classifier.net_name()}, {"blob", classifier.output()}},
+                      classifier.labels());
+  classifier.Run(
+      std::move(images), &files, [&](const Answer& answer) { output.Take(answer); }, &mistakes);
+  output.End(mistakes.count());
   mistakes.ThrowIfAny();
   return ExitCode::kDone;
 }
@@ -306,12 +279,13 @@ DOPPIO_REGISTER(
     Commands, "classify",
     {"classifies images with a trained net",
      Words("model weights like labels rgb channel_swap mean scale resize center_crop top "
-           "blob batch gpu precision workspace_mb deterministic cuda_graph level stage set "
-           "unset threads data_threads max_pixels engine json"),
+           "unsure_below sort_into sort_by blob batch gpu precision workspace_mb deterministic "
+           "cuda_graph level stage set "
+           "unset threads data_threads max_pixels engine json jsonl csv"),
      {},
      "[TRAINED] IMAGE|FOLDER... (or as in Caffe: NET WEIGHTS MEAN LABELS IMAGE)",
      "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/\n"
-     "  doppio classify photos_doppio cat.jpg",
+     "  doppio classify photos_doppio photos/ --csv=classes.csv --sort_into=sorted",
      &RunClassify,
      {"classification", "classification.bin"}});
 

@@ -56,7 +56,7 @@ std::vector<std::string> WordsOf(const std::string& name) {
 std::vector<std::string> TypedFlags(const std::vector<std::string>& names) {
   std::vector<std::string> flags;
   for (const std::string& flag : names) flags.push_back("--" + Typed(DescribeFlag(flag)));
-  flags.push_back("--help");
+  flags.insert(flags.end(), {"--quiet", "--help"});
   return flags;
 }
 

@@ -5,13 +5,16 @@
 
 #include "data/augment/mean_file.h"
 #include "data/decode/decode.h"
+#include "data/decode/decoding.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 #include "tools/commands/data/verbs.h"
 #include "tools/data/count_progress.h"
 #include "tools/data/databases.h"
+#include "tools/data/image_conversion.h"
 #include "tools/data/in_order.h"
 
 namespace doppio {
@@ -105,7 +108,8 @@ MeanImage MeanOf(const Source& source, int threads) {
 }  // namespace
 
 ExitCode DataMean(const CommandLine& line, bool* began) {
-  const std::unique_ptr<Source> source = OpenDatabase(line.flags.backend, line.files[0]);
+  const std::unique_ptr<Source> source =
+      WithDecoding(OpenDatabase(line.flags.backend, line.files[0]), DecodingFromFlags(line.flags));
   *began = true;
   const MeanImage mean = MeanOf(*source, ThreadsOr(line.flags.data_threads));
   if (line.files.size() == 2) WriteMeanFile(mean, line.files[1]);
@@ -128,7 +132,7 @@ ExitCode DataMean(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "compute_image_mean",
                 {"computes the mean of a database's images, for mean_file and mean_value",
-                 {"backend", "data_threads", "max_pixels", "json"},
+                 Words("backend exif_rotation sixteen_bit_range data_threads max_pixels json"),
                  {},
                  "INPUT_DB [OUTPUT_FILE]",
                  "doppio compute_image_mean --backend=lmdb train_lmdb mean.binaryproto",

@@ -34,15 +34,16 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "convert_imageset",
-                {"converts image files to a database",
-                 Words("backend gray shuffle seed resize_width resize_height check_size encoded "
-                       "encode_type skip_bad data_threads max_pixels json"),
-                 {},
-                 "ROOTFOLDER/ LISTFILE DB_NAME",
-                 "doppio convert_imageset --resize_height=256 --resize_width=256 --shuffle images/ "
-                 "train.txt train_lmdb",
-                 &RunConvert});
+DOPPIO_REGISTER(
+    Commands, "convert_imageset",
+    {"converts image files to a database",
+     Words("backend gray shuffle seed resize_width resize_height check_size encoded "
+           "encode_type exif_rotation sixteen_bit_range skip_bad data_threads max_pixels json"),
+     {},
+     "ROOTFOLDER/ LISTFILE DB_NAME",
+     "doppio convert_imageset --resize_height=256 --resize_width=256 --shuffle images/ "
+     "train.txt train_lmdb",
+     &RunConvert});
 
 }  // namespace
 }  // namespace doppio

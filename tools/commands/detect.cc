@@ -1,16 +1,20 @@
 // `detect`: prints the objects that a trained net finds in images, and draws their boxes.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "core/base/file.h"
 #include "core/base/log.h"
+#include "tools/classify/json_list.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
-#include "tools/data/image_input.h"
+#include "tools/data/image_files.h"
 #include "tools/data/in_order.h"
 #include "tools/detect/class_labels.h"
 #include "tools/detect/detect_net.h"
@@ -18,11 +22,13 @@
 #include "tools/nets/devices.h"
 #include "tools/nets/nets.h"
 #include "tools/nets/preparation.h"
+#include "tools/runs/csv_field.h"
 
 namespace doppio {
 namespace {
 
 constexpr int64_t kDetectBatch = 8;
+constexpr size_t kImagesAtOnce = 1000;  // images whose paths are held at a time
 constexpr int64_t kMostPixels = 65535;  // of a side
 
 // The objects of an image.
@@ -30,6 +36,7 @@ struct Detected {
   std::string file;
   int height = 0, width = 0;
   std::vector<FoundObject> objects;
+  std::string copy = "";  // with boxes; "" for none
 };
 
 void CheckOptions(const DetectionOptions& options) {
@@ -46,17 +53,19 @@ void CheckOptions(const DetectionOptions& options) {
 // Finds the objects of images with a net.
 class ObjectFinder {
  public:
-  ObjectFinder(const CommandLine& line, std::vector<std::string> images)
+  // `images` is the number of images, if it is less than a batch.
+  ObjectFinder(const CommandLine& line, const NetAndImages& job, int64_t images)
       : line_(line),
-        images_(std::move(images)),
         device_(OpenDevice(line.flags)),
-        net_(LoadNet(line.flags, line.flags.model, TEST),
+        net_(LoadNet(line.flags, job.model, TEST),
              MakeNetOptions(line.flags, line.flags.precision, TEST, DataMode::kOpen),
-             MakePlanOptions(line.flags, device_.get()), BatchOf(line.flags), line.flags.blob) {
+             MakePlanOptions(line.flags, device_.get()),
+             line.flags.batch > 0 ? line.flags.batch : std::min(images, kDetectBatch),
+             line.flags.blob) {
     const Flags& flags = line.flags;
     KnownPreprocessing known =
-        KnownFromFlags(line, !flags.mean.empty(), net_.LoadWeights(flags.weights),
-                       net_.graph().preprocessing, flags.model);
+        KnownFromFlags(line, !flags.mean.empty(), net_.LoadWeights(job.weights),
+                       net_.graph().preprocessing, job.model);
     ImageWishes wishes = WishesFromFlags(line, flags.mean);
     const ImageShape& input = net_.input();
     wishes.resize = std::to_string(input.height) + "x" + std::to_string(input.width);
@@ -70,32 +79,29 @@ class ObjectFinder {
             : ReadClassLabels(flags.labels);
   }
 
-  // Returns the results in the order of the images. Images that cannot be read are left out and
-  // reported in `mistakes`.
-  std::vector<Detected> Run(ErrorCollector* mistakes) {
-    InOrder(
-        static_cast<int64_t>(images_.size()), ThreadsOr(line_.flags.data_threads),
-        [&](int64_t i) { return fitter_->Read(images_[i]); },
-        [&](int64_t i, FittedImage image) {
-          if (!image.mistake.empty())
-            return mistakes->Add(FileError("image '" + images_[i] + "': " + image.mistake));
-          found_.push_back({images_[i], image.height, image.width, {}});
-          waiting_.push_back(std::move(image));
-          if (static_cast<int64_t>(waiting_.size()) == net_.batch()) FindWaiting();
-        });
-    if (!waiting_.empty()) FindWaiting();
-    return found_;
+  // Calls `take` with the objects of each of `images` and of `more`, in their order. Images that
+  // cannot be read are left out and added to `mistakes`.
+  void Run(std::vector<std::string> images, ImageFiles* more,
+           const std::function<void(Detected)>& take, ImageMistakes* mistakes) {
+    for (; !images.empty(); images = more->Take(kImagesAtOnce)) {
+      InOrder(
+          static_cast<int64_t>(images.size()), ThreadsOr(line_.flags.data_threads),
+          [&](int64_t i) { return fitter_->Read(images[i]); },
+          [&](int64_t i, FittedImage image) {
+            if (!image.mistake.empty()) return mistakes->AddImage(images[i], image.mistake);
+            found_.push_back({images[i], image.height, image.width, {}});
+            waiting_.push_back(std::move(image));
+            if (static_cast<int64_t>(waiting_.size()) == net_.batch()) FindWaiting(take);
+          });
+    }
+    if (!waiting_.empty()) FindWaiting(take);
   }
 
   const DetectNet& net() const { return net_; }
   const ClassLabels& labels() const { return labels_; }
+  const Preprocessing& preprocessing() const { return fitter_->record(); }
 
  private:
-  int64_t BatchOf(const NetInputOptions& options) const {
-    return options.batch > 0 ? options.batch
-                             : std::min(static_cast<int64_t>(images_.size()), kDetectBatch);
-  }
-
   // Decides how images are fitted to the net's input and logs the decision.
   ImageFit FitOf(const Preprocessing& known) const {
     ImageFit fit;
@@ -121,22 +127,24 @@ class ObjectFinder {
     return fit;
   }
 
-  // Finds the objects of the waiting images, which are the last ones of found_.
-  void FindWaiting() {
+  void FindWaiting(const std::function<void(Detected)>& take) {
     std::vector<std::vector<FoundObject>> objects = net_.Find(waiting_, line_.flags);
-    const size_t first = found_.size() - waiting_.size();
-    for (size_t i = 0; i < objects.size(); ++i) found_[first + i].objects = std::move(objects[i]);
     waiting_.clear();
+    std::vector<Detected> found = std::move(found_);
+    found_.clear();
+    for (size_t i = 0; i < objects.size(); ++i) {
+      found[i].objects = std::move(objects[i]);
+      take(std::move(found[i]));
+    }
   }
 
   const CommandLine& line_;
-  const std::vector<std::string> images_;
   const std::unique_ptr<Device> device_;
   DetectNet net_;
   std::unique_ptr<ImageFitter> fitter_;
   ClassLabels labels_;
   std::vector<FittedImage> waiting_;  // images of the batch so far
-  std::vector<Detected> found_;
+  std::vector<Detected> found_;       // the same images
 };
 
 std::string LabelOf(const ClassLabels& labels, int label) {
@@ -144,78 +152,130 @@ std::string LabelOf(const ClassLabels& labels, int label) {
   return found == labels.end() ? "" : found->second;
 }
 
-void PrintObjects(const std::vector<Detected>& images, const ClassLabels& labels) {
-  TextTable table({"image", ">class", ">score", ">xmin", ">ymin", ">xmax", ">ymax", "label"});
-  for (const Detected& image : images) {
+// Writes the objects of images one after the other.
+class ObjectOutput {
+ public:
+  // `finder` found the objects and must outlive this object.
+  ObjectOutput(const CommandLine& line, const ObjectFinder& finder)
+      : flags_(line.flags), finder_(finder), labels_(finder.labels()), copies_(line.flags.out) {
+    if (flags_.csv) {
+      csv_.emplace(flags_.csv);
+      csv_->out() << "file,class,label,score,xmin,ymin,xmax,ymax\n";
+    }
+    const std::string& net = finder.net().graph().spec.name;
+    if (flags_.json) json_.emplace(nlohmann::json{{"net", net}}, "images", std::cout);
+    if (flags_.out.empty()) return;
+    std::error_code failed;
+    std::filesystem::create_directories(flags_.out, failed);
+    if (failed) throw FileError("cannot make folder '" + flags_.out + "': " + failed.message());
+  }
+
+  void Take(Detected image) {
+    if (!flags_.out.empty()) {
+      image.copy = copies_.Of(image.file);
+      WriteWithBoxes(finder_.preprocessing(), image.file, image.objects, labels_, image.copy);
+    }
+    if (csv_) WriteCsv(image);
+    if (json_) json_->Add(JsonOf(image));
+    if (flags_.jsonl) std::cout << JsonText(JsonOf(image), -1) << '\n' << std::flush;
+    if (!csv_ && !json_ && !flags_.jsonl) AddToTable(image);
+    objects_ += static_cast<int64_t>(image.objects.size());
+    ++images_;
+  }
+
+  void End(int64_t mistakes) {
+    PrintTable();
+    if (json_) json_->End();
+    if (csv_) csv_->Flush();
+    LOG(INFO) << objects_ << (objects_ == 1 ? " object" : " objects") << " in " << images_
+              << (images_ == 1 ? " image" : " images")
+              << (mistakes == 0 ? "" : "; " + std::to_string(mistakes) + " left out");
+  }
+
+ private:
+  static TextTable EmptyTable() {
+    return TextTable({"image", ">class", ">score", ">xmin", ">ymin", ">xmax", ">ymax", "label"});
+  }
+
+  void AddToTable(const Detected& image) {
+    constexpr int kRowsTogether = 500;
     for (const FoundObject& one : image.objects) {
       std::vector<std::string> cells = {image.file, std::to_string(one.label), Fixed(one.score, 4)};
       for (const double side : one.box) cells.push_back(Fixed(side, 1));
-      cells.push_back(LabelOf(labels, one.label));
-      table.Add(std::move(cells));
+      cells.push_back(LabelOf(labels_, one.label));
+      table_.Add(std::move(cells));
+      if (++rows_ == kRowsTogether) PrintTable();
     }
   }
-  table.Print(std::cout);
-}
 
-void PrintObjectsAsJson(const ObjectFinder& finder, const std::vector<Detected>& images,
-                        const std::vector<std::string>& copies) {
-  nlohmann::json out = {{"net", finder.net().graph().spec.name},
-                        {"images", nlohmann::json::array()}};
-  for (size_t i = 0; i < images.size(); ++i) {
+  void PrintTable() {
+    if (rows_ > 0) table_.Print(std::cout);
+    table_ = EmptyTable();
+    rows_ = 0;
+  }
+
+  void WriteCsv(const Detected& image) {
+    for (const FoundObject& one : image.objects) {
+      csv_->out() << CsvField(image.file) << ',' << one.label << ','
+                  << CsvField(LabelOf(labels_, one.label)) << ',' << Significant(one.score, 9);
+      for (const double side : one.box) csv_->out() << ',' << Fixed(side, 2);
+      csv_->out() << '\n';
+    }
+  }
+
+  nlohmann::json JsonOf(const Detected& image) const {
     nlohmann::json objects = nlohmann::json::array();
-    for (const FoundObject& one : images[i].objects) {
+    for (const FoundObject& one : image.objects) {
       nlohmann::json row = {{"class", one.label}, {"score", one.score}, {"box", one.box}};
-      const std::string label = LabelOf(finder.labels(), one.label);
+      const std::string label = LabelOf(labels_, one.label);
       if (!label.empty()) row["label"] = label;
       objects.push_back(row);
     }
-    nlohmann::json image = {{"file", images[i].file},
-                            {"height", images[i].height},
-                            {"width", images[i].width},
-                            {"objects", objects}};
-    if (!copies.empty()) image["copy"] = copies[i];
-    out["images"].push_back(image);
+    nlohmann::json json = {{"file", image.file},
+                           {"height", image.height},
+                           {"width", image.width},
+                           {"objects", objects}};
+    if (!image.copy.empty()) json["copy"] = image.copy;
+    return json;
   }
-  std::cout << JsonText(out) << '\n';
-}
 
-// Writes the images with boxes to the folder `out` and returns their paths.
-std::vector<std::string> WriteCopies(const std::vector<Detected>& images, const ClassLabels& labels,
-                                     const std::string& out) {
-  std::vector<std::string> files;
-  for (const Detected& image : images) files.push_back(image.file);
-  std::vector<std::string> copies = DrawnPaths(files, out);
-  for (size_t i = 0; i < images.size(); ++i)
-    WriteWithBoxes(images[i].file, images[i].objects, labels, copies[i]);
-  return copies;
+  const Flags& flags_;
+  const ObjectFinder& finder_;
+  const ClassLabels& labels_;
+  CopyPaths copies_;
+  std::optional<ResultStream> csv_;
+  std::optional<JsonList> json_;
+  TextTable table_ = EmptyTable();
+  int rows_ = 0;  // in the table
+  int64_t objects_ = 0, images_ = 0;
+};
+
+NetAndImages DetectJobOf(const CommandLine& line) {
+  if (const std::optional<NetAndImages> job = NetAndImagesOf(line)) return *job;
+  throw UsageError(
+      "'detect' needs images and either --model and --weights or a folder made by 'doppio init'\n"
+      "try: doppio detect --help");
 }
 
 ExitCode RunDetect(const CommandLine& line, bool* began) {
   const Flags& flags = line.flags;
   CheckOptions(flags);
-  const std::vector<std::string> images = FindImages(line.files);
-  const bool draws = !flags.out.empty();
-  if (draws) DrawnPaths(images, flags.out);  // reports mistakes before the work begins
-  ObjectFinder finder(line, images);
-  if (draws) {
-    std::error_code failed;
-    std::filesystem::create_directories(flags.out, failed);
-    if (failed) throw FileError("cannot make folder '" + flags.out + "': " + failed.message());
+  CheckResultForms(flags);
+  const NetAndImages job = DetectJobOf(line);
+  ImageMistakes mistakes;
+  ImageFiles files(job.images, flags.out, &mistakes);
+  // Reports mistakes of --out before the work begins. The search leaves out its folder.
+  for (const std::string& path : job.images) {
+    if (!flags.out.empty() && !FileExists(path + "/.")) CopyPaths(flags.out).Of(path);
   }
+  std::vector<std::string> images = files.Take(kImagesAtOnce);
+  if (images.empty()) mistakes.ThrowIfAny();
+  ObjectFinder finder(line, job, static_cast<int64_t>(images.size()));
+  ObjectOutput output(line, finder);
   *began = true;
-  ErrorCollector mistakes;
-  const std::vector<Detected> found = finder.Run(&mistakes);
-  std::vector<std::string> copies;
-  if (draws) copies = WriteCopies(found, finder.labels(), flags.out);
-  int64_t objects = 0;
-  for (const Detected& image : found) objects += static_cast<int64_t>(image.objects.size());
-  LOG(INFO) << objects << (objects == 1 ? " object" : " objects") << " in " << found.size()
-            << (found.size() == 1 ? " image" : " images");
-  if (flags.json) {
-    PrintObjectsAsJson(finder, found, copies);
-  } else if (objects > 0) {
-    PrintObjects(found, finder.labels());
-  }
+  finder.Run(
+      std::move(images), &files, [&](Detected image) { output.Take(std::move(image)); }, &mistakes);
+  output.End(mistakes.count());
   mistakes.ThrowIfAny();
   return ExitCode::kDone;
 }
@@ -225,9 +285,9 @@ DOPPIO_REGISTER(
     {"finds objects in images with a trained net and draws their boxes",
      Words("model weights threshold nms labels out short_side max_side like rgb channel_swap mean "
            "scale blob batch gpu precision workspace_mb deterministic cuda_graph level stage set "
-           "unset threads data_threads max_pixels engine json"),
-     {"model", "weights"},
-     "IMAGE|FOLDER...",
+           "unset threads data_threads max_pixels engine json jsonl csv"),
+     {},
+     "[TRAINED] IMAGE|FOLDER...",
      "doppio detect --model=deploy.prototxt --weights=ssd.caffemodel --labels=labelmap.prototxt "
      "photos/\n"
      "  doppio detect --model=test.prototxt --weights=faster_rcnn.caffemodel --short_side=600 "

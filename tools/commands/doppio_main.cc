@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <iostream>
 
 #include "core/base/log.h"
@@ -47,6 +48,10 @@ std::string ExecutablePath() {
 ExitCode Run(const std::vector<std::string>& arguments, const std::string& own_path, bool* began) {
   CommandLine line = ParseCommandLine(arguments);
   KeepLogFlags();  // keeps glog from writing log files to /tmp, whatever flags old scripts set
+  if (line.quiet) {
+    ShowOnlyWarnings();
+    setenv("TERM", "dumb", 1);  // for FindTerminal: nothing is redrawn
+  }
   if (line.version) {
     PrintVersion(std::cout);
     return ExitCode::kDone;

@@ -1,11 +1,10 @@
 // `import`: makes a net and weights of an ONNX model, and files with which the net can be trained.
-#include <algorithm>
 #include <climits>
 #include <iostream>
+#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
-#include "core/net/graph/graph.h"
 #include "core/net/spec/prototxt.h"
 #include "proto/solver.pb.h"
 #include "tools/cli/command.h"
@@ -23,16 +22,20 @@ std::string DeployText(const ImportedNet& imported) {
 }
 
 std::string WeightBytes(const ImportedNet& imported) {
-  if (imported.net.ByteSizeLong() > INT_MAX)
+  NetParameter net = imported.net;
+  if (imported.images) *net.mutable_preprocessing() = *imported.images;
+  if (net.ByteSizeLong() > INT_MAX)
     throw FileError("the weights need more than 2 GiB, the most that a .caffemodel file can hold");
-  return imported.net.SerializeAsString();
+  return net.SerializeAsString();
 }
 
-LayerParameter DataLayer(Phase phase, const std::string& blob, const BlobShape& shape) {
+LayerParameter DataLayer(Phase phase, const LayerParameter& input,
+                         const std::optional<Preprocessing>& images) {
+  const BlobShape& shape = input.input_param().shape(0);
   LayerParameter layer;
   layer.set_name("data");
   layer.set_type("Data");
-  layer.add_top(blob);
+  layer.add_top(input.top(0));
   layer.add_top("label");
   layer.add_include()->set_phase(phase);
   DataParameter* const data = layer.mutable_data_param();
@@ -46,73 +49,24 @@ LayerParameter DataLayer(Phase phase, const std::string& blob, const BlobShape& 
   if (shape.dim(1) == 1) layer.mutable_transform_param()->set_force_gray(true);
   layer.mutable_transform_param()->set_crop_h(static_cast<uint32_t>(shape.dim(2)));
   layer.mutable_transform_param()->set_crop_w(static_cast<uint32_t>(shape.dim(3)));
+  if (images) {
+    *layer.mutable_transform_param()->mutable_mean_value() = images->mean();
+    layer.mutable_transform_param()->set_scale(images->scale());
+  }
   return layer;
-}
-
-LayerParameter ScoreLayer(const std::string& type, const std::string& scores) {
-  LayerParameter layer;
-  layer.set_name(type == "Accuracy" ? "accuracy" : "loss");
-  layer.set_type(type);
-  layer.add_bottom(scores);
-  layer.add_bottom("label");
-  layer.add_top(layer.name());
-  if (type == "Accuracy") layer.add_include()->set_phase(TEST);
-  return layer;
-}
-
-// Removes the softmax that computes `output` at the end of the net, or its logarithm. Returns the
-// scores that it reads, or `output` if there is none.
-std::string TakeSoftmax(const std::string& output, NetParameter* net) {
-  const auto computes = [&](int from_end, const std::string& type, const std::string& blob) {
-    const int layer = net->layer_size() - from_end;
-    return layer >= 0 && net->layer(layer).type() == type && net->layer(layer).top(0) == blob;
-  };
-  int last = 0;
-  if (computes(1, "Softmax", output)) last = 1;
-  if (computes(1, "Log", output) &&
-      computes(2, "Softmax", net->layer(net->layer_size() - 1).bottom(0)))
-    last = 2;
-  if (last == 0) return output;
-  std::string scores = net->layer(net->layer_size() - last).bottom(0);
-  for (int i = 0; i < last; ++i) net->mutable_layer()->RemoveLast();
-  return scores;
 }
 
 // Returns a net that trains a classifier: the model's layers between layers that read images and
 // labels, and a loss in place of a softmax at the end. Throws UserError if the model is no
 // classifier of images.
 NetParameter TrainNet(const ImportedNet& imported) {
-  NetParameter net = imported.net;
-  const auto is_input = [](const LayerParameter& layer) { return layer.type() == "Input"; };
-  const int inputs =
-      static_cast<int>(std::count_if(net.layer().begin(), net.layer().end(), is_input));
-  const LayerParameter input = net.layer(0);
-  const std::string purpose =
-      "--train is for models with one input of images, N x C x H x W, and one output; ";
-  const int outputs = static_cast<int>(imported.outputs.size());
-  if (inputs != 1 || outputs != 1) {
-    const auto number = [](int count, const std::string& what) {
-      return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-    };
-    throw UserError({}, purpose + "this one has " + number(inputs, "input") + " and " +
-                            number(outputs, "output"));
-  }
-  const auto& dims = input.input_param().shape(0).dim();
-  if (dims.size() != 4) {
-    throw UserError({}, purpose + "the input of this one is " +
-                            Shape(std::vector<int64_t>(dims.begin(), dims.end())).ToString());
-  }
-  const std::string scores = TakeSoftmax(imported.outputs[0], &net);
-  NetParameter train;
-  train.set_name(net.name());
-  for (const Phase phase : {TRAIN, TEST})
-    *train.add_layer() = DataLayer(phase, input.top(0), input.input_param().shape(0));
-  for (int i = 1; i < net.layer_size(); ++i) {
-    *train.add_layer() = net.layer(i);
-    train.mutable_layer(train.layer_size() - 1)->clear_blobs();
-  }
-  for (const char* type : {"SoftmaxWithLoss", "Accuracy"})
-    *train.add_layer() = ScoreLayer(type, scores);
+  NetParameter train = ClassifierOf(imported, "--train");
+  const LayerParameter input = train.layer(0);
+  *train.mutable_layer(0) = DataLayer(TRAIN, input, imported.images);
+  *train.add_layer() = DataLayer(TEST, input, imported.images);
+  // Behind the other data layer.
+  for (int i = train.layer_size() - 1; i > 1; --i) train.mutable_layer()->SwapElements(i, i - 1);
+  for (LayerParameter& layer : *train.mutable_layer()) layer.clear_blobs();
   return train;
 }
 
@@ -159,7 +113,8 @@ ExitCode RunImport(const CommandLine& line, bool* began) {
   for (const std::string& input : imported.turned_inputs)
     std::cout << "Input " << input << " is N x C x H x W; in the model, channels are last.\n";
   if (line.flags.train)
-    std::cout << "Set source, batch_size and mean_value of the data layers before training.\n";
+    std::cout << "Set source, batch_size" << (imported.images ? "" : " and mean_value")
+              << " of the data layers before training.\n";
   return ExitCode::kDone;
 }
 

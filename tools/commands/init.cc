@@ -1,12 +1,15 @@
 // `init`: creates everything that the training of an image classifier needs from a set of images,
 // without asking questions.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "core/base/file.h"
+#include "core/base/threads.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
@@ -14,10 +17,13 @@
 #include "tools/cli/shell_quoted.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/data/class_balance.h"
 #include "tools/data/in_order.h"
 #include "tools/data/list_split.h"
 #include "tools/init/init_data.h"
 #include "tools/init/init_files.h"
+#include "tools/init/plan_minutes.h"
+#include "tools/init/pretrained.h"
 #include "tools/nets/nets.h"
 
 namespace doppio {
@@ -26,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostSide = 4096, kMostEpochs = 1'000'000, kMostBatch = 1'000'000;
+constexpr int64_t kMostMinutes = 1'000'000;
 
 InitWishes WishesOf(const InitOptions& options, int64_t batch) {
   InitWishes wishes;
@@ -33,9 +40,26 @@ InitWishes WishesOf(const InitOptions& options, int64_t batch) {
   wishes.size = static_cast<int>(InRange("size", options.size, 0, kMostSide));
   wishes.epochs = static_cast<int>(InRange("epochs", options.epochs, 0, kMostEpochs));
   wishes.batch = static_cast<int>(InRange("batch", batch, 0, kMostBatch));
+  SetAugmentation(options.augment, &wishes);
+  SetBalance(options.balance, &wishes);
+  InRange("minutes", options.minutes, 0, kMostMinutes);
   // Reports a wrong name before the images are read.
   if (!wishes.net.empty()) ReadZooNet(wishes.net);
   return wishes;
+}
+
+// Returns the trained weights of --weights, if any.
+std::optional<PretrainedNet> StartOf(const CommandLine& line) {
+  if (!line.flags.weights.empty()) {
+    PretrainedNet start =
+        ReadPretrained(line.flags.weights, line.flags.net, WishesFromFlags(line, line.flags.mean));
+    SetRates(line.flags.freeze, &start);
+    return start;
+  }
+  for (const char* flag : {"freeze", "rgb", "mean", "scale"}) {
+    if (line.Given(flag)) throw UsageError(std::string("--") + flag + " needs --weights");
+  }
+  return std::nullopt;
 }
 
 double TestShare(const CommandLine& line) {
@@ -89,6 +113,15 @@ std::string ClassesText(const InitData& data) {
   return Join(texts, ", ") + (data.class_sizes.size() > kShown ? ", ..." : "");
 }
 
+// Adds a note about the smallest class if it is much smaller than the largest.
+void NoteImbalance(InitData* data) {
+  const std::string rare = RareClassText(data->class_sizes, data->class_names);
+  if (rare.empty()) return;
+  data->notes.push_back(rare +
+                        " for training: --balance=sampling shows every class equally often, "
+                        "--balance=weights weighs the loss");
+}
+
 std::string SizesText(const ImageFacts& facts) {
   if (facts.height > 0) {
     return "all of " + std::to_string(facts.height) + "x" + std::to_string(facts.width);
@@ -112,7 +145,24 @@ std::string MeansText(const ImageFacts& facts) {
   return Join(means, ", ");
 }
 
-SummaryLines Summarize(const InitData& data, const InitPlan& plan, const std::string& folder) {
+std::string TrainingText(const InitPlan& plan) {
+  std::string text = std::to_string(plan.epochs) + " epochs, " + Thousands(plan.iterations) +
+                     " iterations of " + std::to_string(plan.batch) + "; rate " +
+                     Significant(plan.base_lr, 3) + " after a warm-up of " +
+                     std::to_string(plan.warmup) + ", falling along a cosine";
+  if (plan.balance == Balance::kSampling) text += "; every class equally often";
+  if (plan.balance == Balance::kWeights) text += "; classes weighted by their sizes";
+  return text;
+}
+
+std::string TimeText(const TimedPlan& timed) {
+  return AboutText(timed.seconds) + " on " + std::to_string(NumThreads()) +
+         (NumThreads() == 1 ? " thread" : " threads") + ", by some iterations of this net" +
+         (timed.faster.empty() ? "" : "; " + timed.faster);
+}
+
+SummaryLines Summarize(const InitData& data, const TimedPlan& timed, const std::string& folder) {
+  const InitPlan& plan = timed.plan;
   const ImageFacts& facts = data.facts;
   SummaryLines lines;
   lines.push_back({"data", data.train.path + " (" + data.train.kind + ")" +
@@ -120,12 +170,12 @@ SummaryLines Summarize(const InitData& data, const InitPlan& plan, const std::st
                                     ? ""
                                     : ", tests " + data.test.path)});
   lines.push_back({"classes", std::to_string(facts.classes) + ": " + ClassesText(data)});
-  lines.push_back(
-      {"images", std::string(facts.channels == 1 ? "gray" : "colour") + ", " + SizesText(facts)});
+  lines.push_back({"images", std::string(facts.channels == 1 || facts.gray ? "gray" : "colour") +
+                                 ", " + SizesText(facts)});
   if (!data.left_out.empty()) {
     lines.push_back({"left out", Thousands(static_cast<int64_t>(data.left_out.size())) +
-                                     " that cannot be read, listed in " + folder +
-                                     "/left_out.txt"});
+                                     " that cannot be read (" + KindsText(data.left_out) +
+                                     "), listed in " + folder + "/left_out.txt"});
   }
   lines.push_back(
       {"split",
@@ -133,12 +183,13 @@ SummaryLines Summarize(const InitData& data, const InitPlan& plan, const std::st
            (data.split_share > 0 ? " (" + Significant(data.split_share) + " of every class)"
                                  : "")});
   lines.push_back({"net", plan.net.name + " (" + plan.why + ")"});
+  if (!plan.weights.empty()) {
+    lines.push_back({"weights", plan.weights + ", in " + kStartWeights +
+                                    ", from which train starts; the last layer is new"});
+  }
   lines.push_back({"input", InputText(plan) + ", minus the mean " + MeansText(facts)});
-  lines.push_back({"solver", std::to_string(plan.epochs) + " epochs, " +
-                                 Thousands(plan.iterations) + " iterations of " +
-                                 std::to_string(plan.batch) + "; rate " +
-                                 Significant(plan.base_lr, 3) + " after a warm-up of " +
-                                 std::to_string(plan.warmup) + ", falling along a cosine"});
+  lines.push_back({"solver", TrainingText(plan)});
+  lines.push_back({"time", TimeText(timed)});
   for (const std::string& note : data.notes) lines.push_back({"note", note});
   return lines;
 }
@@ -165,6 +216,12 @@ std::string PageText(const SummaryLines& lines, const std::string& name,
   return text.str();
 }
 
+std::vector<std::string> LeftOutTexts(const InitData& data) {
+  std::vector<std::string> texts;
+  for (const LeftOutImage& image : data.left_out) texts.push_back(image.text);
+  return texts;
+}
+
 void WriteProject(const std::string& folder, const InitData& data, const InitTexts& texts,
                   const std::string& page) {
   NewFiles files(folder);
@@ -177,17 +234,19 @@ void WriteProject(const std::string& folder, const InitData& data, const InitTex
     files.Write(name, list);
   }
   if (!data.class_names.empty()) files.Write("labels.txt", LinesOfClasses(data.class_names));
-  if (!data.left_out.empty()) files.Write("left_out.txt", Join(data.left_out, "\n") + "\n");
+  if (!data.left_out.empty()) files.Write("left_out.txt", Join(LeftOutTexts(data), "\n") + "\n");
   files.Write("train_val.prototxt", texts.train_val);
   files.Write("deploy.prototxt", texts.deploy);
   files.Write("README.md", page);
+  if (!texts.weights.empty()) files.Write(kStartWeights, texts.weights);
   // The solver comes last, because it makes the folder a training folder.
   files.Write("solver.prototxt", texts.solver);
   files.Keep();
 }
 
-nlohmann::json ResultJson(const InitData& data, const InitPlan& plan, const std::string& folder,
+nlohmann::json ResultJson(const InitData& data, const TimedPlan& timed, const std::string& folder,
                           const std::vector<std::string>& next) {
+  const InitPlan& plan = timed.plan;
   const ImageFacts& facts = data.facts;
   nlohmann::json classes = nlohmann::json::array();
   for (size_t i = 0; i < data.class_sizes.size(); ++i) {
@@ -199,15 +258,19 @@ nlohmann::json ResultJson(const InitData& data, const InitPlan& plan, const std:
           {"train_images", facts.train},
           {"test_images", facts.test},
           {"split", data.split_share > 0},
-          {"left_out", data.left_out},
+          {"left_out", LeftOutTexts(data)},
           {"classes", classes},
           {"means", facts.means},
           {"net", plan.net.name},
+          {"weights", plan.weights},
           {"input", {plan.input.channels, plan.input.height, plan.input.width}},
           {"batch", plan.batch},
           {"base_lr", plan.base_lr},
           {"epochs", plan.epochs},
           {"iterations", plan.iterations},
+          {"seconds", std::round(timed.seconds)},
+          {"threads", NumThreads()},
+          {"faster", timed.faster},
           {"notes", data.notes},
           {"next", next}};
 }
@@ -224,26 +287,35 @@ void PrintResult(const SummaryLines& lines, const std::string& folder,
 }
 
 ExitCode RunInit(const CommandLine& line, bool* began) {
-  const InitWishes wishes = WishesOf(line.flags, line.flags.batch);
+  InitWishes wishes = WishesOf(line.flags, line.flags.batch);
   const double test_share = TestShare(line);
   const std::string folder = FolderToMake(line);
+  std::optional<PretrainedNet> start = StartOf(line);
   InitProject project;
   project.name = NameOfData(line.files[0]);
   project.folder = WholePath(folder).string();
   project.seed = SeedOr1(line.flags.seed);
-  const InitData data =
-      ReadInitData(FindData(line.files[0], line.flags.val_data, line.flags.root_folder), test_share,
-                   project.seed, ThreadsOr(line.flags.data_threads));
+  InitData data = ReadInitData(FindData(line.files[0], line.flags.val_data, line.flags.root_folder),
+                               test_share, project.seed, ThreadsOr(line.flags.data_threads));
   project.train = SourceOf(data.train, project.folder + "/train.txt");
   project.test = SourceOf(data.test, project.folder + "/val.txt");
-  const InitPlan plan = MakePlan(data.facts, wishes);
-  const InitTexts texts = MakeInitTexts(project, data.facts, plan);
+  if (start) {
+    TakeImagesOf(data.train.kind, &*start, &data.facts);
+    data.notes.insert(data.notes.end(), start->notes.begin(), start->notes.end());
+    wishes.start = &*start;
+  }
+  if (wishes.balance == Balance::kNone) NoteImbalance(&data);
+  const TimedPlan timed =
+      ChoosePlan(line.flags.minutes, data.facts, wishes,
+                 [&](const InitPlan& plan) { return MeasurePlan(project, data, plan); });
+  InitTexts texts = MakeInitTexts(project, data.facts, data.class_sizes, timed.plan);
+  if (start) texts.weights = StartWeights(*start, texts.deploy);
   *began = true;
-  const SummaryLines lines = Summarize(data, plan, folder);
+  const SummaryLines lines = Summarize(data, timed, folder);
   WriteProject(folder, data, texts, PageText(lines, project.name, project.folder));
   const std::vector<std::string> next = NextCommands(line.program, folder);
   if (line.flags.json) {
-    std::cout << JsonText(ResultJson(data, plan, folder, next)) << '\n';
+    std::cout << JsonText(ResultJson(data, timed, folder, next)) << '\n';
   } else {
     PrintResult(lines, folder, next);
   }
@@ -252,7 +324,8 @@ ExitCode RunInit(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "init",
                 {"creates a net, a solver and lists for a classifier of your images",
-                 Words("net size epochs batch val val_data root_folder seed data_threads json"),
+                 Words("net weights freeze rgb mean scale size epochs minutes batch augment "
+                       "balance val val_data root_folder seed data_threads json"),
                  {},
                  "FOLDER|LIST|DB [INTO]",
                  "doppio init photos && doppio train photos_doppio",

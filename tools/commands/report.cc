@@ -13,6 +13,8 @@
 namespace doppio {
 namespace {
 
+constexpr size_t kMostWithImages = 8;  // runs whose evaluations are shown whole
+
 // Returns each path that is a run folder, and for other paths the run folders inside: the trials of
 // a sweep or the runs of a folder.
 std::vector<FoundRun> RunsOf(const std::vector<std::string>& paths) {
@@ -43,6 +45,7 @@ ExitCode RunReport(const CommandLine& line, bool* began) {
     // Uses the folder as the name if runs in several folders have the same name.
     const std::string name = uses[run.name] > 1 ? run.folder : run.name;
     data["runs"].push_back(ViewRun(ReadRun(run.folder), name, PointsFor(runs.size())));
+    if (runs.size() > kMostWithImages) ShortenEvaluation(&data["runs"].back());
   }
   std::string title = line.flags.title;
   if (title.empty()) {

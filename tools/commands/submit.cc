@@ -29,12 +29,21 @@ BatchSystem SystemCalled(const std::string& name) {
 
 // Reads --nodes and the other flags of a job.
 JobOptions JobFromFlags(const CommandLine& line) {
-  JobOptions options = MakeJobOptions(line.flags, SystemCalled(line.files[0]));
+  JobOptions options = MakeJobOptions(line, SystemCalled(line.files[0]));
   options.nodes = static_cast<int>(InRange("nodes", line.flags.nodes, 1, 100'000));
-  options.gpus_per_node =
-      static_cast<int>(InRange("gpus_per_node", line.flags.gpus_per_node, 0, 1000));
-  options.ranks_per_node = RanksPerNode(line, std::max(1, line.flags.gpus_per_node));
-  options.mpi = line.flags.mpi;
+  const auto gpus = static_cast<int>(InRange("gpus_per_node", line.flags.gpus_per_node, 0, 1000));
+  if (gpus > 0 && options.gpus_per_node > 0 && gpus != options.gpus_per_node) {
+    throw UsageError("--gpus_per_node=" + std::to_string(gpus) + " and --gres=" +
+                     options.site.gres + " ask for different numbers of GPUs; give one of them");
+  }
+  if (gpus > 0) options.gpus_per_node = gpus;
+  options.ranks_per_node = RanksPerNode(line, std::max(1, options.gpus_per_node));
+  const bool launches = !options.mpi && options.system != BatchSystem::kSlurm;
+  if (launches && !options.site.image.empty()) {
+    throw UsageError(
+        "doppio launch cannot start ranks in containers on other nodes; leave out --nompi or "
+        "--container_image");
+  }
   return options;
 }
 
@@ -55,7 +64,7 @@ std::string AddCommand(const CommandLine& line, JobOptions* options) {
   }
   if (options->gpus_per_node > 0 && !train.Given("gpu")) {
     throw UsageError(
-        "--gpus_per_node asks for GPUs, but the training would run on the CPU; give it --gpu, such "
+        "the job asks for GPUs, but the training would run on the CPU; give it --gpu, such "
         "as --gpu=all");
   }
   if (options->mpi && !train.flags.elastic.empty())
@@ -67,7 +76,7 @@ std::string AddCommand(const CommandLine& line, JobOptions* options) {
         "snapshot_prefix, and move away all snapshots newer than this one");
   }
   if (!train.Given("resume")) words.push_back("--resume=auto");
-  words[0] = line.flags.program;
+  words[0] = ProgramOfRanks(line, options->site);
   options->command = words;
   options->stop_code =
       static_cast<int>(InRange("stop_exit_code", train.flags.stop_exit_code, 1, 125));
@@ -114,8 +123,8 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
 DOPPIO_REGISTER(
     Commands, "submit",
     {"prints a job script that trains under SLURM, PBS or LSF",
-     Words("nodes ranks_per_node gpus_per_node cpus_per_rank mpi time warn_seconds queue "
-           "account job_name program"),
+     Words("nodes ranks_per_node gpus_per_node cpus_per_rank mpi time warn_seconds queue partition "
+           "account job_name gres directive setup container_image site program"),
      {"time"},
      "slurm|pbs|lsf -- train FLAGS",
      kExample,

@@ -76,6 +76,7 @@ bool RunWhere(const CommandLine& line, const SweepSettings& settings, SweepJourn
   }
   SweepRunOptions options;
   options.program = line.flags.program;
+  options.python = line.flags.python;
   std::shared_ptr<void> claim;
   options.slots = Slots(settings.gpus, settings.gpus_per_trial, settings.jobs, &claim);
   const SweepLock lock(journal->folder(), kPatienceSeconds);
@@ -107,17 +108,6 @@ ExitCode Work(const CommandLine& line, const SweepSettings& settings, SweepJourn
   return kNoneWorked;
 }
 
-// Returns an array job for `system` with a task for each trial.
-std::string ArrayJob(const BatchJobOptions& options, const std::string& system,
-                     const SweepJournal& journal) {
-  JobOptions job = MakeJobOptions(options, *FindBatchSystem(system));
-  const SweepSettings& s = journal.settings();
-  job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
-  job.tasks = static_cast<int>(s.trials);
-  job.command = {options.program, "sweep", "trial", journal.folder()};
-  return JobScript(job);
-}
-
 // Returns the batch system of --emit or --on, or "" if trials run here.
 std::string BatchSystemOf(const SweepOptions& options) {
   if (options.on == "here") return options.emit;
@@ -126,28 +116,52 @@ std::string BatchSystemOf(const SweepOptions& options) {
   return options.on;
 }
 
-void CheckJobFlags(const CommandLine& line, const std::string& system) {
+// Returns the job of a trial for `system`, without its command.
+JobOptions JobOfTrial(const CommandLine& line, const std::string& system,
+                      const SweepSettings& settings) {
   if (line.flags.on == "here") CheckValue("emit", line.flags.emit, {"slurm", "pbs", "lsf"});
-  MakeJobOptions(line.flags, *FindBatchSystem(system));
+  JobOptions job = MakeJobOptions(line, *FindBatchSystem(system));
   if (!line.flags.gpus.empty() && line.Given("gpus") && line.flags.gpus != "all") {
     throw UsageError(
         "the batch system assigns the GPUs of a task; with --emit and --on, use --gpus=all and "
         "--gpus_per_trial=N");
   }
+  const int gpus = settings.gpus.empty() ? 0 : settings.gpus_per_trial;
+  if (job.gpus_per_node > 0 && job.gpus_per_node != gpus) {
+    throw UsageError("--gres=" + job.site.gres + " asks for other GPUs than a trial uses; give " +
+                     "--gpus=all --gpus_per_trial=" + std::to_string(job.gpus_per_node));
+  }
+  const bool waits = settings.method == "halving" || settings.method == "tpe";
+  if (!line.flags.emit.empty() && (waits || settings.prune_after >= 0)) {
+    throw UsageError(
+        "the tasks of an array job do not wait for each other; use --emit with a grid or random "
+        "trials, without --prune, or --on=slurm");
+  }
+  job.gpus_per_node = gpus;
+  job.tasks = static_cast<int>(settings.trials);
+  return job;
+}
+
+// Returns an array job like `job` with a task for each trial of the sweep in `folder`.
+std::string ArrayJob(const CommandLine& line, JobOptions job, const std::string& folder) {
+  job.command = {ProgramOfRanks(line, job.site), "sweep", "trial", folder};
+  return JobScript(job);
+}
+
+// Returns the settings of a new sweep.
+SweepSettings NewSettings(const CommandLine& line) {
+  SweepSettings settings = SettingsFromFlags(line);
+  // Trials of TPE that run at the same time do not know of each other, so their number is a
+  // setting.
+  if (settings.method == "tpe" && settings.on == "here" && !settings.gpus.empty()) {
+    const auto gpus = static_cast<int>(ChooseGpus(WithoutRanges(settings.gpus)).indices.size());
+    settings.jobs = std::max(1, gpus / settings.gpus_per_trial);
+  }
+  return settings;
 }
 
 // Creates the folder of a new sweep. Returns its path.
-std::string Create(const CommandLine& line) {
-  const SweepSettings settings = SettingsFromFlags(line);
-  const std::string system = BatchSystemOf(line.flags);
-  if (!system.empty()) CheckJobFlags(line, system);
-  if (!line.flags.emit.empty()) {
-    if (settings.method == "halving" || settings.method == "ask" || settings.prune_after >= 0) {
-      throw UsageError(
-          "the tasks of an array job do not wait for each other; use --emit with a grid or random "
-          "trials, without --prune, or --on=slurm");
-    }
-  }
+std::string Create(const CommandLine& line, const SweepSettings& settings) {
   std::string folder = MakeSweepFolder(line.flags.sweep_dir);
   SweepJournal::Create(folder, settings);
   return folder;
@@ -159,21 +173,23 @@ ExitCode Run(const CommandLine& line, bool* began) {
   const std::string system = BatchSystemOf(line.flags);
   if (system.empty())
     CheckGpus("--gpus=" + line.flags.gpus, ChooseGpus(WithoutRanges(line.flags.gpus)));
-  const std::string folder = Create(line);
+  const SweepSettings settings = NewSettings(line);
+  std::optional<JobOptions> job;
+  if (!system.empty()) job = JobOfTrial(line, system, settings);
+  const std::string folder = Create(line, settings);
   SweepJournal journal(folder, true);
   if (!line.flags.emit.empty()) {
-    std::cout << ArrayJob(line.flags, system, journal);
+    std::cout << ArrayJob(line, *job, folder);
     return ExitCode::kDone;
   }
-  if (!system.empty())
-    WriteFileAtomically(JobScriptOf(folder), ArrayJob(line.flags, system, journal));
+  if (job) WriteFileAtomically(JobScriptOf(folder), ArrayJob(line, *job, folder));
   const SweepSettings& s = journal.settings();
   std::cerr << "sweep " << folder << ": " << s.trials << " trials\n";
   return Work(line, s, &journal, began);
 }
 
 ExitCode New(const CommandLine& line, bool*) {
-  std::cout << Create(line) << '\n';
+  std::cout << Create(line, NewSettings(line)) << '\n';
   return ExitCode::kDone;
 }
 
@@ -199,6 +215,7 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   const std::string& text = line.files[1];
   SweepRunOptions options;
   options.program = line.flags.program;
+  options.python = line.flags.python;
   options.only = ParseWholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
     throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +
@@ -223,17 +240,18 @@ const std::vector<Verb>& SweepVerbs() {
       "solver param method trials metric prune eta min_iter "
       "seed set unset gpus gpus_per_trial jobs sweep_dir";
   const std::string job =
-      " on emit time warn_seconds cpus_per_rank queue account job_name program csv json";
+      " on emit time warn_seconds cpus_per_rank queue partition account job_name gres directive "
+      "setup container_image site program python csv json";
   static const auto* verbs = new std::vector<Verb>{
       {"run", "creates a sweep and runs its trials, or prints an array job that does",
-       "[-- FLAGS OF TRAIN]", Words(settings + job),
+       "[FOLDER] [-- FLAGS OF TRAIN]", Words(settings + job),
        "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 --trials=12 "
        "--jobs=2",
        &Run},
       {"resume",
        "runs the trials that have not ended",
        "FOLDER",
-       {"gpus", "gpus_per_trial", "jobs", "program", "csv", "json"},
+       {"gpus", "gpus_per_trial", "jobs", "program", "python", "csv", "json"},
        "doppio sweep resume runs/sweep-0001",
        &Resume},
       {"ls",
@@ -248,7 +266,7 @@ const std::vector<Verb>& SweepVerbs() {
        {"json"},
        "doppio sweep best runs/sweep-0001",
        &SweepBest},
-      {"new", "creates a sweep whose trials another program runs", "[-- FLAGS OF TRAIN]",
+      {"new", "creates a sweep whose trials another program runs", "[FOLDER] [-- FLAGS OF TRAIN]",
        Words(settings), "doppio sweep new --solver=solver.prototxt --method=ask", &New},
       {"ask",
        "starts the next trial and prints its command as JSON",
@@ -265,7 +283,7 @@ const std::vector<Verb>& SweepVerbs() {
       {"trial",
        "runs one trial to its end, as a task of an array job",
        "FOLDER TRIAL",
-       {"program"},
+       {"program", "python"},
        "doppio sweep trial runs/sweep-0001 3",
        &OneTrial},
   };

@@ -17,13 +17,15 @@
 namespace doppio {
 namespace {
 
-// Parses the number of a trial that has begun and not ended. Throws UsageError for other text.
+// Parses the number of a trial that has begun and not ended, except by a stop. Throws UsageError
+// for other text.
 int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
   const int64_t number = ParseWholeNumber(text).value_or(-1);
   if (number < 0 || number >= static_cast<int64_t>(journal.trials().size())) {
     throw UsageError("'" + text + "' is not the number of a trial that 'sweep ask' started");
   }
-  if (journal.trials()[number].state != SweepTrial::kRunning) {
+  const SweepTrial::State state = journal.trials()[number].state;
+  if (state != SweepTrial::kRunning && state != SweepTrial::kStopped) {
     throw UsageError("trial " + text + " has already ended, or never started");
   }
   return number;
@@ -46,8 +48,8 @@ bool WasStopped(const SweepJournal& journal, int64_t trial) {
 ExitCode SweepAsk(const CommandLine& line, bool*) {
   SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
-  if (!s.rungs.empty())
-    throw UsageError("the method halving runs all trials itself; use 'sweep resume'");
+  if (!s.rungs.empty() || s.method == "tpe")
+    throw UsageError("the method ", s.method, " runs all trials itself; use 'sweep resume'");
   if ((s.method == "ask") == line.flags.set.empty()) {
     throw UsageError(
         line.flags.set.empty()
@@ -84,7 +86,7 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
 }
 
 // Records the result of such a trial: a score, "failed", "pruned", or the result in its run folder,
-// where a trial that was stopped before its end counts as pruned.
+// where a trial that was stopped before its end is "stopped" and may be told again.
 ExitCode SweepTell(const CommandLine& line, bool*) {
   SweepJournal journal(line.files[0], true);
   const SweepJournal::Hold hold(&journal);  // held, so that a trial ends only once
@@ -93,7 +95,7 @@ ExitCode SweepTell(const CommandLine& line, bool*) {
   const bool given = line.files.size() > 2;
   const std::string text = given ? line.files[2] : "";
   if (text == "pruned" || (!given && WasStopped(journal, number))) {
-    end.state = SweepTrial::kPruned;
+    end.state = given ? SweepTrial::kPruned : SweepTrial::kStopped;
     end.error.clear();
   } else if (given) {
     char* rest = nullptr;

@@ -55,7 +55,9 @@ void ShowSweep(const OutputOptions& output, const SweepJournal& journal) {
   if (output.json) {
     std::cout << JsonText(SweepJson(journal, rows, best), -1) << '\n';
   } else if (output.csv) {
-    PrintSweepCsv(journal.settings(), rows, std::cout);
+    ResultStream csv(output.csv);
+    PrintSweepCsv(journal.settings(), rows, csv.out());
+    csv.Flush();
   } else {
     std::cout << journal.folder() << "  " << SweepSummary(journal.settings(), rows) << "  ("
               << metric.ToString() << ")\n";

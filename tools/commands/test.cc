@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/net/run/net.h"
 #include "solvers/scores/average_precision.h"
@@ -14,7 +15,11 @@
 #include "tools/cli/command.h"
 #include "tools/cli/output_json.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
+#include "tools/evaluation/evaluation.h"
+#include "tools/evaluation/evaluation_files.h"
+#include "tools/evaluation/evaluation_text.h"
 #include "tools/nets/devices.h"
 #include "tools/nets/nets.h"
 #include "tools/nets/preparation.h"
@@ -103,7 +108,7 @@ void PrintText(const TestRun& run, const TestScores& scores) {
   std::cout << '\n';
 }
 
-void PrintJson(const TestRun& run, const TestScores& scores) {
+void PrintJson(const TestRun& run, const TestScores& scores, const nlohmann::json& evaluation) {
   const Graph& graph = run.net->graph();
   nlohmann::json out;
   out["net"] = graph.spec.name;
@@ -120,6 +125,7 @@ void PrintJson(const TestRun& run, const TestScores& scores) {
     json["loss_weight"] = output.loss_weight;
     out["outputs"].push_back(std::move(json));
   }
+  out["evaluation"] = evaluation;
   std::cout << JsonText(out) << '\n';
 }
 
@@ -151,64 +157,145 @@ void CheckFinite(const Net& net, const TestScores& scores) {
                        : Describe(weights, net) + ": test an earlier snapshot of this training"));
 }
 
-ExitCode RunTestCommand(const CommandLine& line, bool* began) {
-  const std::unique_ptr<Device> device = OpenDevice(line.flags);
+// A net with weights, ready for a test.
+struct TestedNet {
+  TestedNet(Device* device, uint64_t seed) : params(device, DType::kFloat32, seed) {}
+
+  ParamStore params;
+  std::unique_ptr<Net> net, last;
+  TestRun run;
+  std::optional<PrecisionRule> precision;  // of nets that score detections
+};
+
+std::unique_ptr<TestedNet> PrepareTest(const CommandLine& line, Device* device,
+                                       const std::string& weights) {
   NetOptions net_options = MakeNetOptions(line.flags, line.flags.precision, TEST, DataMode::kOpen);
   NamedNet named = MakeNamedNet(line.flags, net_options);
-  if (line.flags.weights.empty() && !named.graph.params.empty())
+  if (weights.empty() && !named.graph.params.empty())
     throw UsageError("'test' needs --weights\ntry: doppio test --help");
-  ParamStore params(device.get(), DType::kFloat32, named.graph.spec.options.seed);
-  const PlanOptions options = MakePlanOptions(line.flags, device.get());
-  Net net(std::move(named.graph), options, &params);
-  std::unique_ptr<Net> last;
-  TestRun run;
-  run.net = &net;
+  auto tested = std::make_unique<TestedNet>(device, named.graph.spec.options.seed);
+  PlanOptions options = MakePlanOptions(line.flags, device);
+  tested->precision = named.precision;
+  if (line.Given("model") && ScoresDetections(named.graph))
+    tested->precision = PrecisionRule::kIntegral;
+  if (!tested->precision) ShowHead(named.graph, &options);
+  tested->net = std::make_unique<Net>(std::move(named.graph), options, &tested->params);
+  TestRun& run = tested->run;
+  run.net = tested->net.get();
+  if (!tested->precision) run.named_errors = kListedErrors;
   const std::optional<int64_t> asked = BatchesAskedFor(line, named.test_iter);
-  run.batches = asked.value_or(RunsWhole(net) ? 0 : line.flags.iterations);
+  run.batches = asked.value_or(RunsWhole(*run.net) ? 0 : line.flags.iterations);
   if (run.batches == 0) {
-    const SourceSize source = WholeSource(net);
+    const SourceSize source = WholeSource(*run.net);
     run.batches = source.batches();
     run.rows = source.batch;
     run.last_rows = source.last_rows();
     if (run.last_rows > 0) {
       net_options.batch = run.last_rows;
-      last = WithLastRowsContext(run.last_rows, {}, [&] {
-        return std::make_unique<Net>(MakeNamedNet(line.flags, net_options, true).graph, options,
-                                     &params);
+      tested->last = WithLastRowsContext(run.last_rows, {}, [&] {
+        Graph graph = MakeNamedNet(line.flags, net_options, true).graph;
+        return std::make_unique<Net>(std::move(graph), options, &tested->params);
       });
-      run.last = last.get();
+      run.last = tested->last.get();
     }
   }
   std::optional<Preprocessing> in_weights;
-  if (!line.flags.weights.empty()) {
-    in_weights = LoadWeightFiles(line.flags.weights, &net);
-    WarnOfOtherImages(net.graph(), in_weights);
+  if (!weights.empty()) {
+    in_weights = LoadWeightFiles(weights, run.net);
+    WarnOfOtherImages(run.net->graph(), in_weights);
   }
+  run.class_names = ClassNamesOf({run.net->graph().preprocessing, in_weights});
+  return tested;
+}
+
+// Returns the weights to test: those of --weights, or the trained ones of a folder.
+std::string WeightsOf(const CommandLine& line) {
+  if (!line.flags.weights.empty() || line.folder.empty()) return line.flags.weights;
+  const TrainedWeights trained = TrainedWeightsIn(line.folder);
+  LOG(INFO) << "Weights: " << trained.path << " (" << trained.which << ")";
+  return trained.path;
+}
+
+// Throws UsageError if a flag asks for something that an evaluation of the net does not have.
+void CheckEvaluationFlags(const CommandLine& line, const Net& net) {
+  const std::optional<ScoreHead> head = CollectedHead(net);
+  for (const char* flag : {"page", "tables", "baseline"}) {
+    const bool compares = std::string(flag) == "baseline";
+    if (!line.Given(flag) || (head && (!compares || head->kind == HeadKind::kClassifier))) continue;
+    throw UsageError("--", flag, " needs a net that ",
+                     compares ? "classifies samples" : "can be evaluated",
+                     ": its test phase has no SoftmaxWithLoss or Accuracy",
+                     compares ? " of one label per sample"
+                              : ", EuclideanLoss, L1Loss or "
+                                "SmoothL1Loss of two blobs",
+                     " (nets that score detections have their own outputs)");
+  }
+  const std::string why = line.flags.page.empty() ? "" : WhyNotWritable(line.flags.page);
+  if (!why.empty()) throw FileError("cannot write --page '" + line.flags.page + "': " + why);
+}
+
+// Tests the weights of --baseline on the same samples.
+PairedComparison CompareWithBaseline(const CommandLine& line, Device* device,
+                                     const Predictions& predictions) {
+  const std::unique_ptr<TestedNet> other = PrepareTest(line, device, line.flags.baseline);
+  LOG(INFO) << "Running the baseline for " << other->run.batches << " iterations.";
+  const TestScores scores = RunTest(other->run, nullptr, nullptr);
+  return ComparePredictions(predictions.rows, scores.predictions->rows);
+}
+
+// Returns the evaluation of a test, or null if the net has no head, and writes its files.
+nlohmann::json EvaluateTest(const CommandLine& line, const std::string& weights, Device* device,
+                            const std::string& net, const TestScores& scores) {
+  if (scores.predictions == nullptr) return nullptr;
+  const Predictions& predictions = *scores.predictions;
+  nlohmann::json evaluation = Evaluate(predictions, SeedOr1(line.flags.seed));
+  evaluation["weights"] = weights;
+  if (!line.flags.baseline.empty()) {
+    evaluation["baseline"] =
+        ToJson(CompareWithBaseline(line, device, predictions), line.flags.baseline);
+  }
+  if (!line.flags.tables.empty()) WriteTables(line.flags.tables, evaluation);
+  if (!line.flags.page.empty()) {
+    nlohmann::json shown = evaluation;
+    AddThumbnails(predictions, &shown);
+    const std::string name = net.empty() ? "net" : net;
+    WriteFileAtomically(line.flags.page, EvaluationPage(shown, "Evaluation of " + name));
+  }
+  return evaluation;
+}
+
+ExitCode RunTestCommand(const CommandLine& line, bool* began) {
+  const std::unique_ptr<Device> device = OpenDevice(line.flags);
+  const std::string weights = WeightsOf(line);
+  std::unique_ptr<TestedNet> tested = PrepareTest(line, device.get(), weights);
+  const TestRun& run = tested->run;
+  CheckEvaluationFlags(line, *run.net);
   WarnOfRepeatedSamples(run);
-  run.class_names = ClassNamesOf({net.graph().preprocessing, in_weights});
   *began = true;
-  std::optional<PrecisionRule> precision = named.precision;
-  if (line.Given("model") && ScoresDetections(net.graph())) precision = PrecisionRule::kIntegral;
-  const TestScores scores = Score(run, precision);
+  const TestScores scores = Score(run, tested->precision);
+  const nlohmann::json evaluation =
+      EvaluateTest(line, weights, device.get(), run.net->graph().spec.name, scores);
   if (line.flags.json) {
-    PrintJson(run, scores);
+    PrintJson(run, scores, evaluation);
   } else {
     PrintText(run, scores);
+    if (!evaluation.is_null()) PrintEvaluation(evaluation, std::cout);
   }
   std::cout.flush();
-  CheckFinite(net, scores);
+  CheckFinite(*run.net, scores);
   return ExitCode::kDone;
 }
 
 DOPPIO_REGISTER(
     Commands, "test",
-    {"scores weights on test data",
+    {"scores weights on test data, and evaluates classifiers",
      Words("model solver weights iterations gpu precision workspace_mb deterministic "
            "cuda_graph level stage batch set unset synthetic threads data_threads max_pixels seed "
-           "engine fusion winograd json"),
+           "engine fusion winograd page tables baseline json"),
      {"model|solver"},
      "",
-     "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel",
+     "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel\n"
+     "  doppio test photos_doppio --page=photos.html",
      &RunTestCommand});
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "tools/cluster/joined.h"
 #include "tools/cluster/replicas.h"
 #include "tools/cluster/same_training.h"
+#include "tools/evaluation/evaluation_files.h"
 #include "tools/nets/describe.h"
 #include "tools/nets/lint.h"
 #include "tools/nets/placement.h"
@@ -272,8 +273,10 @@ class Training {
     end_.result = trainer.Solve();
     // Recorded before the ranks disconnect, because a launcher that got a signal kills them
     // within one or two seconds.
-    if (!end_.result.world_changes)
+    if (!end_.result.world_changes) {
+      RecordEvaluation(process_.records->run_dir(), end_.result, trainer.parts().run.seed);
       process_.records->End(end_.result, CodeOf(asked_.line, end_.result));
+    }
     end_.notices.push_back(ExchangeText(trainer, end_.result.iteration - first));
     if (!trace) return;
     trace->End();

@@ -1,4 +1,4 @@
-// `weights`: lists the content of a file of weights, or compares two files.
+// `weights`: lists the content of a file of weights, compares two files, or averages several.
 #include "core/net/store/weights.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
+#include "tools/export/weight_mean.h"
 #include "tools/export/weight_stats.h"
 #include "tools/nets/preparation.h"
 
@@ -146,6 +147,37 @@ ExitCode List(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
+ExitCode Average(const CommandLine& line, bool* began) {
+  const std::string& out = line.flags.out;
+  if (!EndsWith(out, ".caffemodel") && !EndsWith(out, ".h5")) {
+    throw UsageError(
+        "weights average writes a file of weights; give --out=FILE.caffemodel or "
+        "--out=FILE.h5" +
+        (out.empty() ? "" : ", not '" + out + "'"));
+  }
+  WeightMean mean;
+  *began = true;
+  for (const std::string& path : line.files) mean.Add(ReadWeights(path));
+  const WeightsFile result = mean.Result();
+  WriteLayers(out, EndsWith(out, ".h5"), result);
+  const Total total =
+      ForEachBlob(result, [](const LayerBlobs&, int, const PlainBlob&, const BlobStats&) {});
+  if (line.flags.json) {
+    std::cout << JsonText({{"file", out},
+                           {"files", line.files},
+                           {"blobs", total.blobs},
+                           {"values", total.values},
+                           {"nans", total.nans}})
+              << '\n';
+  } else {
+    std::cout << out << " written, the mean of " << line.files.size() << " files: " << total.blobs
+              << " blobs, " << Thousands(total.values) << " values"
+              << (total.nans == 0 ? "" : ", of which " + Thousands(total.nans) + " are NaN")
+              << '\n';
+  }
+  return ExitCode::kDone;
+}
+
 const std::vector<Verb>& WeightsVerbs() {
   static const auto* verbs = new std::vector<Verb>{
       {"ls",
@@ -160,15 +192,23 @@ const std::vector<Verb>& WeightsVerbs() {
        {"tolerance", "json"},
        "doppio weights diff lenet_iter_5000.caffemodel lenet_iter_10000.caffemodel",
        &Diff},
+      {"average",
+       "writes the mean of several files of one net: weight averaging (SWA), model soups",
+       "FILE FILE...",
+       {"out", "json"},
+       "doppio weights average lenet_iter_8000.caffemodel lenet_iter_10000.caffemodel "
+       "--out=mean.caffemodel",
+       &Average},
   };
   return *verbs;
 }
 
-DOPPIO_REGISTER(Commands, "weights",
-                CommandOfVerbs("summarizes the values in a file of weights, or compares two files",
-                               WeightsVerbs(),
-                               "doppio weights diff lenet_iter_5000.caffemodel "
-                               "lenet_iter_10000.caffemodel"));
+DOPPIO_REGISTER(
+    Commands, "weights",
+    CommandOfVerbs("summarizes a file of weights, compares two files, or averages several",
+                   WeightsVerbs(),
+                   "doppio weights diff lenet_iter_5000.caffemodel "
+                   "lenet_iter_10000.caffemodel"));
 
 }  // namespace
 }  // namespace doppio

@@ -21,6 +21,7 @@ OpenedData OpenData(const CommandLine& line, const std::string& path) {
   ListedImages images = ReadImages(path, line.flags.root_folder);
   data.classes = std::move(images.classes);
   data.source = OpenImageLines(std::move(images.lines), images.root, images.list);
+  if (data.classes.empty()) data.classes = data.source->facts().class_names;
   return data;
 }
 

@@ -4,8 +4,9 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "data/decode/decoding.h"
+#include "data/record/whole_label.h"
 #include "data/source/class_names.h"
-#include "data/source/whole_label.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/text_table.h"
 #include "tools/data/databases.h"
@@ -111,12 +112,18 @@ void CheckLabels(const ListedImages& images) {
   }
 }
 
+std::unique_ptr<Source> Upright(std::unique_ptr<Source> source) {
+  DecodeOptions options;
+  options.upright = true;
+  return WithDecoding(std::move(source), options);
+}
+
 FoundPart OpenPart(const std::string& path, Phase phase, const std::string& root_folder) {
   FoundPart part;
   part.path = AbsolutePath(path);
   part.kind = DataKindOf(path);
   if (!part.listed()) {
-    part.source = OpenDatabase(part.kind, part.path, phase);
+    part.source = Upright(OpenDatabase(part.kind, part.path, phase));
     return part;
   }
   if (part.kind == "list") {
@@ -126,7 +133,7 @@ FoundPart OpenPart(const std::string& path, Phase phase, const std::string& root
   } else {
     part.images = ReadClassFolders(part.path);
   }
-  part.source = OpenImageLines(part.images.lines, part.images.root, part.images.list);
+  part.source = Upright(OpenImageLines(part.images.lines, part.images.root, part.images.list));
   return part;
 }
 
@@ -142,7 +149,7 @@ void NumberAs(const FoundPart& train, FoundPart* test) {
     }
     line.labels[0] = static_cast<float>(at - known.begin());
   }
-  test->source = OpenImageLines(test->images.lines, test->images.root, "");
+  test->source = Upright(OpenImageLines(test->images.lines, test->images.root, ""));
 }
 
 std::vector<std::string> ClassNamesOf(const FoundPart& train) {

@@ -16,7 +16,7 @@ struct FoundPart {
   std::string path;                // absolute
   std::string kind;                // as DataKindOf returns it
   ListedImages images;             // set for a list or a folder; `root` is absolute
-  std::unique_ptr<Source> source;  // reads the images in order
+  std::unique_ptr<Source> source;  // reads the images in order, and turns them upright
 
   bool listed() const { return kind == "list" || kind == "folder"; }
 };

@@ -174,6 +174,14 @@ class Conversion {
 
 }  // namespace
 
+DecodeOptions DecodingFromFlags(const ImageFileOptions& files) {
+  DecodeOptions options;
+  options.upright = files.exif_rotation;
+  options.sixteen_bit_range =
+      static_cast<int>(InRange("sixteen_bit_range", files.sixteen_bit_range, 256, kSixteenBits));
+  return options;
+}
+
 ConversionOptions MakeConversionOptions(const ImageFileOptions& files, int64_t seed, int threads) {
   if (files.resize_width < 0 || files.resize_height < 0 ||
       (files.resize_width > 0) != (files.resize_height > 0)) {
@@ -182,6 +190,7 @@ ConversionOptions MakeConversionOptions(const ImageFileOptions& files, int64_t s
   }
   ConversionOptions options;
   ImageDatumOptions& image = options.image;
+  image.decode = DecodingFromFlags(files);
   image.decode.color = files.gray ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
   image.decode.height = files.resize_height;
   image.decode.width = files.resize_width;
@@ -227,7 +236,9 @@ std::string SettingsOf(const ListedImages& images, const ConversionOptions& opti
   return StrCat(
       "root: ", images.root, "\nimages: ", images.lines.size(),
       "\nCRC-32C of paths and labels: ", crc, "\nbackend: ", backend, "\ngray: ", gray ? 1 : 0,
-      "\nresize: ", size, "\nencoded: ", image.encoded ? format : "no",
+      "\nresize: ", size, "\nexif_rotation: ", image.decode.upright ? 1 : 0,
+      "\nsixteen_bit_range: ", image.decode.sixteen_bit_range,
+      "\nencoded: ", image.encoded ? format : "no",
       "\nshuffled by seed: ", options.shuffle ? std::to_string(options.seed) : "no", "\n");
 }
 

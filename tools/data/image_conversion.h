@@ -22,6 +22,9 @@ struct ConversionOptions {
   int threads = 1;
 };
 
+// Returns the options that turn images and scale their values. Throws UsageError.
+DecodeOptions DecodingFromFlags(const ImageFileOptions& files);
+
 // Returns the options of a conversion. A negative `seed` stands for 1, and 0 threads for as many as
 // ThreadsOr chooses. Throws UsageError.
 ConversionOptions MakeConversionOptions(const ImageFileOptions& files, int64_t seed, int threads);

@@ -2,7 +2,8 @@
 
 #include "core/base/error.h"
 #include "data/decode/encode.h"
-#include "data/source/whole_label.h"
+#include "data/decode/exif.h"
+#include "data/record/whole_label.h"
 
 namespace doppio {
 namespace {
@@ -42,7 +43,9 @@ Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
     DecodeOptions stored;
     Decode(bytes, file.size(), stored, &image);
     const int wanted = options.decode.color == DecodeOptions::Color::kGray ? 1 : 3;
-    if (image.shape.channels == wanted &&
+    const bool turned = options.decode.upright && OrientationOf(bytes, file.size()) != kUpright;
+    const bool scaled = image.narrowed && options.decode.sixteen_bit_range != kSixteenBits;
+    if (image.shape.channels == wanted && !turned && !scaled &&
         options.format.value_or(FormatOf(bytes, file.size())) == FormatOf(bytes, file.size())) {
       *shape = image.shape;
       datum.set_data(file);

@@ -5,15 +5,14 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/log.h"
 #include "core/base/text/whole_number.h"
 #include "data/augment/mean_file.h"
+#include "data/decode/decode.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {
@@ -25,32 +24,40 @@ bool ParseFloat(const std::string& text, float* value) {
   return !text.empty() && *end == '\0' && std::isfinite(*value);
 }
 
-// Endings of the names of images that Doppio reads.
-constexpr std::array<const char*, 9> kReadable = {".jpg", ".jpeg", ".jfif", ".jpe", ".png",
-                                                  ".bmp", ".ppm",  ".pgm",  ".pbm"};
-// Endings of images in other formats.
-constexpr std::array<const char*, 14> kForeign = {".webp", ".gif",  ".tif", ".tiff", ".heic",
-                                                  ".heif", ".avif", ".jp2", ".jxl",  ".exr",
-                                                  ".tga",  ".svg",  ".psd", ".dng"};
+constexpr std::array<const char*, 28> kEndings = {
+    ".jpg", ".jpeg", ".jfif", ".jpe",  ".png",  ".bmp",  ".ppm", ".pgm", ".pbm", ".webp",
+    ".gif", ".tif",  ".tiff", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".exr", ".tga",
+    ".svg", ".psd",  ".dng",  ".cr2",  ".cr3",  ".nef",  ".arw", ".raf"};
 
-template <class Endings>
-bool HasEnding(std::string path, const Endings& endings) {
-  for (char& c : path) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(endings.begin(), endings.end(),
-                     [&path](const char* ending) { return EndsWith(path, ending); });
+std::string ImageHead(const std::string& path) {
+  constexpr size_t kSignature = 16;
+  return ReadHead(path, kSignature);
 }
 
-std::string CountOfOthers(const std::vector<std::string>& others) {
-  return StrCat(others.size(), " in formats that Doppio does not read, such as '",
-                *std::min_element(others.begin(), others.end()), "'; convert them to PNG or JPEG");
+const uint8_t* BytesOf(const std::string& head) {
+  return reinterpret_cast<const uint8_t*>(head.data());
 }
 
 }  // namespace
 
-bool IsImageName(const std::string& path) { return HasEnding(path, kReadable); }
+bool IsImageName(std::string path) {
+  for (char& c : path) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&path](const char* ending) { return EndsWith(path, ending); });
+}
 
-bool IsNameOfAnyImage(const std::string& path) {
-  return IsImageName(path) || HasEnding(path, kForeign);
+bool IsImageFile(const std::string& path) {
+  if (IsImageName(path)) return true;
+  // The signatures of BMP and PNM are too short to tell images from text.
+  const std::string head = ImageHead(path);
+  const std::string format = FormatName(BytesOf(head), head.size());
+  return !format.empty() && format != "BMP" && format != "PNM";
+}
+
+std::string UnreadFormatOf(const std::string& path) {
+  const std::string head = ImageHead(path);
+  if (!FormatName(BytesOf(head), head.size()).empty()) return "";
+  return ImageFormatName(BytesOf(head), head.size());
 }
 
 std::vector<float> MeansOf(const std::string& file_or_values, int channels) {
@@ -83,34 +90,6 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
   };
   *height = number(first);
   *width = number(second);
-}
-
-std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders) {
-  std::vector<std::string> images;
-  for (const std::string& path : files_and_folders) {
-    std::error_code failed;
-    if (!std::filesystem::is_directory(path, failed)) {
-      images.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found, others;
-    for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
-      const std::string file = entry.path().string();
-      if (IsNameOfAnyImage(file)) (IsImageName(file) ? found : others).push_back(file);
-    }
-    if (failed) throw FileError("cannot read folder '", path, "': ", failed.message());
-    if (found.empty()) {
-      throw FileError("folder '", path, "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file",
-                      others.empty() ? "" : ", but images: " + CountOfOthers(others));
-    }
-    if (!others.empty()) {
-      LOG(WARNING) << "of the images in '" << path
-                   << "', these are left out: " << CountOfOthers(others);
-    }
-    std::sort(found.begin(), found.end());
-    images.insert(images.end(), found.begin(), found.end());
-  }
-  return images;
 }
 
 std::vector<int> TopClasses(const float* values, int count, int top) {

@@ -15,16 +15,16 @@ std::vector<float> MeansOf(const std::string& file_or_values, int channels);
 // Parses "256" or "240x320", height before width. Throws UsageError, whose message names --`flag`.
 void ParseSize(const char* flag, const std::string& text, int* height, int* width);
 
-// Returns true if `path` ends in .jpg, .jpeg, .jfif, .jpe, .png, .bmp, .ppm, .pgm or .pbm, in any
-// case.
-bool IsImageName(const std::string& path);
-// Returns true for these names, and for names of images in formats that Doppio does not read, such
-// as .webp and .tif.
-bool IsNameOfAnyImage(const std::string& path);
+// Returns true if `path` ends as names of images do, in any case: .jpg, .webp, .tif, also .heic and
+// others that Doppio does not read.
+bool IsImageName(std::string path);
+// Returns true for files with such names, and for files that begin as JPEG, PNG, WebP, TIFF or GIF
+// do, whatever their names.
+bool IsImageFile(const std::string& path);
 
-// Returns the given files, and in place of each folder its image files (see IsImageName), sorted.
-// Logs a warning for images in other formats. Throws FileError for a folder without image files.
-std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders);
+// Returns "a HEIC image" if the first bytes of a file are those of an image that Doppio does not
+// read, else "".
+std::string UnreadFormatOf(const std::string& path);
 
 // Returns the indices of the `top` largest values, largest first. Among equal values the lower
 // index comes first, and NaN counts as minus infinity.

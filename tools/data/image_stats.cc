@@ -5,8 +5,9 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/decode/decode.h"
+#include "data/decode/exif.h"
 #include "data/pipeline/remarks.h"
-#include "data/source/whole_label.h"
+#include "data/record/whole_label.h"
 #include "tools/data/count_progress.h"
 #include "tools/data/in_order.h"
 
@@ -21,6 +22,9 @@ void AddStats(const ImageStats& more, ImageStats* all) {
   all->records += more.records;
   all->encoded += more.encoded;
   all->bytes += more.bytes;
+  all->turned += more.turned;
+  all->sixteen_bit += more.sixteen_bit;
+  all->brightest = std::max(all->brightest, more.brightest);
   for (const auto& [text, size] : more.sizes) {
     SizeCount& to = all->sizes[text];
     to.shape = size.shape;
@@ -75,7 +79,12 @@ void AddRecord(Record* read, ImageStats* stats) {
   const bool encoded = record.encoded != nullptr;
   CheckFinite(record);
   if (encoded) Decode(record.encoded, record.encoded_bytes, record.decode, &image);
-  read->remarks.narrowed |= encoded && image.narrowed;
+  if (encoded) {
+    stats->turned +=
+        record.decode.upright && OrientationOf(record.encoded, record.encoded_bytes) != kUpright;
+    stats->sixteen_bit += image.brightest > 0;
+    stats->brightest = std::max(stats->brightest, image.brightest);
+  }
   read->remarks.palette_as_gray |= encoded && image.palette_as_gray;
   const Pixels pixels = encoded ? image.pixels() : record.pixels;
   std::vector<ChannelSums>& sums = stats->sums[pixels.shape.channels];

@@ -41,6 +41,9 @@ struct DamagedRecord {
 
 struct ImageStats {
   int64_t records = 0, encoded = 0, bytes = 0;  // exclude damaged records
+  int64_t turned = 0;                           // images that are turned upright by their EXIF data
+  int64_t sixteen_bit = 0;                      // image files with more than 8 bits per value
+  int brightest = 0;                            // the largest value in these
   std::map<std::string, SizeCount> sizes;       // keyed by ImageShape::ToString()
   // Number of records by label; counts records with a single integer label.
   std::map<int64_t, int64_t> classes;

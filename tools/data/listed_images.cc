@@ -25,11 +25,19 @@ class ImagesBelow {
       std::error_code broken;  // reading the image reports a broken link
       if (entry.is_directory(broken)) {
         Add(entry.path());
-      } else if (IsNameOfAnyImage(path)) {
+      } else if (IsImageFile(entry.path().string())) {
         paths_.push_back(path);
+      } else if (others_++ == 0 || path < other_) {
+        other_ = path;
       }
     }
     open_.pop_back();
+  }
+  // Describes the other files: "no files", or "3 files with other names, such as 'a/notes.txt'".
+  std::string Others() const {
+    if (others_ == 0) return "no files";
+    return StrCat(others_, others_ == 1 ? " file" : " files", " with other names, such as '",
+                  other_, "'");
   }
   std::vector<std::string> Sorted() {
     std::sort(paths_.begin(), paths_.end());
@@ -53,6 +61,8 @@ class ImagesBelow {
   const fs::path from_;
   std::vector<fs::path> open_;  // the folders that are being read, each inside the one before
   std::vector<std::string> paths_;
+  int64_t others_ = 0;  // files that are no images by their names
+  std::string other_;   // the first of them
 };
 
 std::vector<std::string> FoldersIn(const fs::path& folder) {
@@ -83,7 +93,8 @@ ListedImages ReadClassFolders(const std::string& folder) {
       found.Add(fs::path(folder) / name);
       const std::vector<std::string> paths = found.Sorted();
       if (paths.empty()) {
-        throw FileError("folder '", images.root, name, "' of a class has no image files");
+        throw FileError("folder '", images.root, name, "' of a class has no image files, but ",
+                        found.Others());
       }
       for (const std::string& path : paths) {
         images.lines.push_back({path, {static_cast<float>(label)}, 0});

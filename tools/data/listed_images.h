@@ -28,7 +28,7 @@ ListedImages ReadListedImages(const std::string& list, const std::string& root);
 
 // Reads a folder whose subfolders are classes, sorted by name (as bytes) and numbered from 0;
 // subfolders whose names start with "." are ignored. The image files of a class, including those in
-// deeper folders and in formats that cannot be read (see IsNameOfAnyImage), are sorted by path.
+// deeper folders and in formats that cannot be read (see IsImageFile), are sorted by path.
 // Throws FileError if there is no class, or a class without images.
 ListedImages ReadClassFolders(const std::string& folder);
 

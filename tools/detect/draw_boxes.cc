@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 
@@ -54,9 +53,10 @@ bool IsJpegName(const std::filesystem::path& name) {
 
 }  // namespace
 
-void WriteWithBoxes(const std::string& image, const std::vector<FoundObject>& objects,
-                    const ClassLabels& labels, const std::string& copy) {
-  Image drawn = DecodeTo(3, ReadFile(image));
+void WriteWithBoxes(const Preprocessing& record, const std::string& image,
+                    const std::vector<FoundObject>& objects, const ClassLabels& labels,
+                    const std::string& copy) {
+  Image drawn = DecodeFor(record, 3, ReadFile(image));
   cv::Mat pixels = MatOf(&drawn);
   const int thick = std::max(1, std::min(drawn.shape.height, drawn.shape.width) / 300);
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
@@ -72,26 +72,23 @@ void WriteWithBoxes(const std::string& image, const std::vector<FoundObject>& ob
   WriteFileAtomically(copy, Encode(drawn, format));
 }
 
-std::vector<std::string> DrawnPaths(const std::vector<std::string>& images,
-                                    const std::string& out) {
-  std::vector<std::string> paths;
-  std::map<std::string, std::string> taken;  // image by copy
-  for (const std::string& image : images) {
-    std::filesystem::path name = std::filesystem::path(image).filename();
-    if (!IsJpegName(name)) name.replace_extension(".png");
-    const std::filesystem::path path = std::filesystem::path(out) / name;
-    const auto [other, first] = taken.emplace(path.string(), image);
-    if (!first) {
-      throw UsageError("the copies of '", other->second, "' and '", image,
-                       "' would have the same name, '", path.string(), "'");
-    }
-    std::error_code failed;
-    if (std::filesystem::equivalent(path, image, failed)) {
-      throw UsageError("--out=", out, " would replace '", image, "'; name another folder");
-    }
-    paths.push_back(path.string());
+std::string CopyPaths::Of(const std::string& image) {
+  namespace fs = std::filesystem;
+  fs::path name = fs::path(image).filename();
+  if (!IsJpegName(name)) name.replace_extension(".png");
+  const fs::path path = fs::path(folder_) / name;
+  fs::path copy = path;
+  int& copies = taken_[path.string()];
+  if (copies++ > 0) {
+    do {
+      copy.replace_filename(path.stem());
+      copy += "_" + std::to_string(copies) + path.extension().string();
+    } while (!taken_.emplace(copy.string(), 1).second && ++copies > 0);
   }
-  return paths;
+  std::error_code failed;
+  if (fs::equivalent(copy, image, failed))
+    throw UsageError("--out=", folder_, " would replace '", image, "'; name another folder");
+  return copy.string();
 }
 
 }  // namespace doppio

@@ -17,7 +17,7 @@ ImageFitter::ImageFitter(const Preprocessing& record, const ImageShape& input, c
 FittedImage ImageFitter::Read(const std::string& path) const {
   FittedImage fitted;
   try {
-    Image image = DecodeTo(input_.channels, ReadFile(path));
+    Image image = DecodeFor(record_, input_.channels, ReadFile(path));
     Fit(&image, &fitted);
   } catch (const FileError& e) {
     fitted.mistake = e.message();

@@ -42,6 +42,8 @@ class ImageFitter {
   ImageFitter(const Preprocessing& record, const ImageShape& input, const ImageFit& fit);
   // Reads the file `path`. An image that cannot be read has a `mistake`.
   FittedImage Read(const std::string& path) const;
+  // Returns how images become values, without sizes.
+  const Preprocessing& record() const { return record_; }
 
  private:
   void Fit(Image* image, FittedImage* fitted) const;

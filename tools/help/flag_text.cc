@@ -37,9 +37,9 @@ std::vector<std::string> Choices(const FlagText& flag) {
   std::vector<std::string> choices;
   std::istringstream words(flag.value);
   for (std::string word; std::getline(words, word, '|');) {
-    const bool capitals = std::none_of(word.begin(), word.end(),
-                                       [](unsigned char c) { return std::islower(c) != 0; });
-    if (!capitals || word == "TRAIN" || word == "TEST") choices.push_back(word);
+    const bool capital =
+        std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isupper(c) != 0; });
+    if (!capital || word == "TRAIN" || word == "TEST") choices.push_back(word);
   }
   return choices;
 }

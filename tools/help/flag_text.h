@@ -18,8 +18,8 @@ struct FlagText {
 FlagText DescribeFlag(const std::string& name);
 
 // Returns the words that the flag accepts if its placeholder lists alternatives: "off|light|auto|N"
-// -> off, light, auto. Otherwise returns an empty list. Alternatives in capitals are placeholders
-// themselves and are left out, except for the phases TRAIN and TEST.
+// -> off, light, auto. Otherwise returns an empty list. Alternatives with capitals are or
+// have placeholders (MB, HxW, skip:N) and are left out, except for the phases TRAIN and TEST.
 std::vector<std::string> Choices(const FlagText& flag);
 
 // Returns true if the flag's value is the path of a file or folder.

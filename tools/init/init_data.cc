@@ -1,8 +1,13 @@
 #include "tools/init/init_data.h"
 
 #include <algorithm>
+#include <map>
 
+#include "core/base/file.h"
+#include "data/decode/decode.h"
+#include "data/decode/decoding.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 #include "tools/data/list_split.h"
 
 namespace doppio {
@@ -11,16 +16,32 @@ namespace {
 // A class with fewer training images can hardly be learned.
 constexpr int64_t kFewImages = 10;
 
-// Reads all images of a part. Removes damaged ones from its list and appends their paths and errors
-// to `left_out`. Throws FileError if no image is left.
-ImageStats MeasurePart(FoundPart* part, int threads, std::vector<std::string>* left_out) {
+// Returns what an image file that cannot be read is, by its first bytes.
+std::string KindOfUnreadable(const std::string& path) {
+  constexpr size_t kBytes = 64;
+  if (!FileExists(path)) return "missing file";
+  const std::string head = ReadHead(path, kBytes);
+  if (head.empty()) return "empty file";
+  const auto* bytes = reinterpret_cast<const uint8_t*>(head.data());
+  const std::string format = FormatName(bytes, head.size());
+  if (!format.empty()) return "damaged " + format + " image";
+  const std::string other = ImageFormatName(bytes, head.size());  // "a HEIC image"
+  return other.empty() ? "file without an image" : other.substr(other.find(' ') + 1);
+}
+
+// Reads all images of a part. Removes those that cannot be read from its list and appends them to
+// `left_out`. Throws FileError if no image is left.
+ImageStats MeasurePart(FoundPart* part, int threads, InitData* data) {
   ImageStats stats =
       MeasureImages(*part->source, threads, part->listed() ? OnDamage::kNote : OnDamage::kThrow);
   std::vector<bool> damaged(part->images.lines.size(), false);
   for (const DamagedRecord& record : stats.damaged) {
     const auto i = static_cast<size_t>(record.index);
     damaged[i] = true;
-    left_out->push_back(part->images.root + part->images.lines[i].path + ": " + record.mistake);
+    const ImageLine& line = part->images.lines[i];
+    const std::string path = part->images.root + line.path;
+    data->left_out.push_back(
+        {path + ": " + record.mistake, KindOfUnreadable(path), static_cast<int>(line.labels[0])});
   }
   std::vector<ImageLine> whole;
   for (size_t i = 0; i < damaged.size(); ++i) {
@@ -29,7 +50,29 @@ ImageStats MeasurePart(FoundPart* part, int threads, std::vector<std::string>* l
   part->images.lines = std::move(whole);
   if (stats.records > 0) return stats;
   throw FileError("none of the ", Thousands(part->source->size()), " images of '", part->path,
-                  "' can be read; the first: ", left_out->front());
+                  "' can be read: ", KindsText(data->left_out),
+                  "; the first: ", data->left_out.front().text);
+}
+
+// Chooses how images are decoded. If the values of 16-bit images fill only a part of their range,
+// measures the images again with scaled values.
+DecodeOptions ChooseDecoding(int threads, FoundPart* train, ImageStats* stats, InitData* data) {
+  DecodeOptions options;
+  options.upright = stats->encoded > 0;
+  if (stats->turned > 0) {
+    data->notes.push_back(Thousands(stats->turned) +
+                          " images are turned upright by their EXIF data");
+  }
+  if (stats->brightest == 0) return options;
+  options.sixteen_bit_range = SixteenBitRangeFor(stats->brightest);
+  const int factor = kSixteenBits / options.sixteen_bit_range;
+  data->notes.push_back(
+      StrCat("16-bit images, brightest value ", stats->brightest, ": ",
+             factor > 1 ? StrCat("scaled by ", factor) : "their upper 8 bits are used"));
+  if (factor == 1) return options;
+  train->source = WithDecoding(std::move(train->source), options);
+  *stats = MeasureImages(*train->source, threads, OnDamage::kNote);
+  return options;
 }
 
 void CheckRecordLabels(const FoundPart& part, const ImageStats& stats) {
@@ -92,8 +135,12 @@ void CheckClasses(const std::string& path, InitData* data) {
   }
   if (data->train.kind == "folder" && used.size() < data->class_sizes.size()) {
     const auto empty = ClassesWhere(*data, [&](size_t i) { return data->class_sizes[i] == 0; });
-    throw FileError("class '", data->ClassCalled(empty[0]),
-                    "' has no image that can be read: ", data->left_out.front());
+    std::vector<LeftOutImage> of_class;
+    for (const LeftOutImage& image : data->left_out) {
+      if (image.label == static_cast<int>(empty[0])) of_class.push_back(image);
+    }
+    throw FileError("class '", data->ClassCalled(empty[0]), "' has no image that can be read, but ",
+                    KindsText(of_class), "; the first: ", of_class.front().text);
   }
   if (2 * used.size() < data->class_sizes.size()) {
     throw FileError("labels of '", path, "' go up to ", data->class_sizes.size() - 1, ", but only ",
@@ -148,11 +195,28 @@ int64_t Sum(const std::vector<int64_t>& counts) {
 
 }  // namespace
 
+std::string KindsText(const std::vector<LeftOutImage>& left_out) {
+  std::map<std::string, int64_t> counts;
+  for (const LeftOutImage& image : left_out) ++counts[image.kind];
+  std::vector<std::pair<std::string, int64_t>> kinds(counts.begin(), counts.end());
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> texts;
+  for (const auto& [kind, count] : kinds) {
+    const size_t noun = kind.find(" without");
+    std::string text = kind;
+    if (count > 1) text.insert(std::min(noun, text.size()), "s");
+    texts.push_back(Thousands(count) + " " + text);
+  }
+  return Join(texts, ", ");
+}
+
 InitData ReadInitData(FoundData found, double test_share, uint64_t seed, int threads) {
   if (!found.test && !found.train.listed()) ThrowNoTests(found.train);
   InitData data;
   data.train = std::move(found.train);
-  const ImageStats stats = MeasurePart(&data.train, threads, &data.left_out);
+  ImageStats stats = MeasurePart(&data.train, threads, &data);
+  const DecodeOptions decoding = ChooseDecoding(threads, &data.train, &stats, &data);
   CheckRecordLabels(data.train, stats);
   TakeClassNames(std::move(found.class_names), stats.classes.rbegin()->first, &data);
   const size_t classes = data.class_sizes.size();
@@ -160,11 +224,12 @@ InitData ReadInitData(FoundData found, double test_share, uint64_t seed, int thr
   CheckClasses(data.train.path, &data);
 
   data.facts = FactsOfImages(stats, data.train.listed());
+  data.facts.decoding = decoding;
   data.facts.classes = static_cast<int>(classes);
   std::vector<int64_t> tests;
   if (found.test) {
     data.test = std::move(*found.test);
-    const ImageStats test_stats = MeasurePart(&data.test, threads, &data.left_out);
+    const ImageStats test_stats = MeasurePart(&data.test, threads, &data);
     CheckRecordLabels(data.test, test_stats);
     const int64_t largest = test_stats.classes.rbegin()->first;
     if (largest >= data.facts.classes) {

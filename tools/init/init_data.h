@@ -12,20 +12,30 @@
 
 namespace doppio {
 
+// An image that cannot be read.
+struct LeftOutImage {
+  std::string text;  // its path and the error
+  std::string kind;  // by its first bytes: "WebP image", "damaged PNG image", "empty file", ...
+  int label = 0;
+};
+
 struct InitData {
-  FoundPart train, test;  // damaged images are removed from lists
+  FoundPart train, test;  // images that cannot be read are removed from lists
   ImageFacts facts;
   std::vector<std::string> class_names;  // names of all classes, or empty
   std::vector<int64_t> class_sizes;      // number of training images per class
-  double split_share = 0;             // share of every class that was split off for tests; 0: none
-  std::vector<std::string> left_out;  // paths of damaged images, each with the error
-  std::vector<std::string> notes;     // remarks to show to the user
+  double split_share = 0;  // share of every class that was split off for tests; 0: none
+  std::vector<LeftOutImage> left_out;
+  std::vector<std::string> notes;  // remarks to show to the user
 
   // Returns the name of a class, or its label if the classes have no names.
   std::string ClassCalled(size_t label) const {
     return class_names.empty() ? std::to_string(label) : class_names[label];
   }
 };
+
+// Returns the kinds and their numbers, the most frequent first: "6 WebP images, 1 empty file".
+std::string KindsText(const std::vector<LeftOutImage>& left_out);
 
 // Reads every image. Leaves out damaged files of lists and folders; throws FileError for damaged
 // records of databases and for data that no classifier can be trained on. Without test data, splits

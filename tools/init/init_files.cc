@@ -5,19 +5,61 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/net/graph/graph.h"
 #include "core/net/spec/prototxt.h"
+#include "data/decode/decoding.h"
 #include "tools/cli/text_table.h"
+#include "tools/data/class_balance.h"
+#include "tools/init/pretrained.h"
 
 namespace doppio {
 namespace {
+
+// Adds what Augmentation::kStrong changes besides the place and the direction.
+void ChangeStrongly(const InitPlan& plan, TransformationParameter* transform) {
+  constexpr float kSome = 0.5F;
+  RotationParameter* rotation = transform->mutable_rotation_param();
+  rotation->set_prob(kSome);
+  rotation->set_max_degrees(15);
+  if (plan.crop) {
+    // The cut of Inception and ResNet, of no less than a third of the image.
+    RandomAspectRatioParameter* part = transform->mutable_random_aspect_ratio_param();
+    part->set_min_area_ratio(0.35F);
+    part->set_aspect_ratio_change(4.0F / 3);
+  } else if (!transform->has_pad()) {
+    ShiftParameter* shift = transform->mutable_shift_param();
+    shift->set_width(0.1F);
+    shift->set_height(0.1F);
+  }
+  if (plan.input.channels == 3) {
+    DistortionParameter* colours = transform->mutable_distort_param();
+    colours->set_brightness_prob(kSome);
+    colours->set_brightness_delta(32);
+    colours->set_contrast_prob(kSome);
+    colours->set_contrast_lower(kSome);
+    colours->set_contrast_upper(1.5F);
+    colours->set_saturation_prob(kSome);
+    colours->set_saturation_lower(kSome);
+    colours->set_saturation_upper(1.5F);
+  }
+  CutoutParameter* cutout = transform->mutable_cutout_param();
+  cutout->set_prob(kSome);
+  cutout->set_size(
+      static_cast<uint32_t>(std::max(1, std::min(plan.input.height, plan.input.width) / 4)));
+}
 
 TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& plan, Phase phase) {
   const TransformationParameter& published = plan.net.train;
   TransformationParameter transform;
   // Gray images are often digits or letters, which must not be mirrored.
-  const bool changes = phase == TRAIN && facts.channels > 1;
+  const bool wanted = plan.augmentation == Augmentation::kUsual
+                          ? facts.channels > 1 && !facts.gray
+                          : plan.augmentation != Augmentation::kNone;
+  const bool changes = phase == TRAIN && wanted;
   if (changes) transform.set_mirror(true);
+  if (changes && plan.any_way_up) {
+    transform.set_flip(true);
+    if (plan.input.height == plan.input.width) transform.set_quarter_turns(true);
+  }
   if (changes && published.has_pad()) {
     transform.set_pad(published.pad());
     transform.set_crop_h(static_cast<uint32_t>(plan.input.height));
@@ -25,11 +67,13 @@ TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& pl
   } else if (plan.crop) {
     transform.set_crop_size(static_cast<uint32_t>(plan.input.height));
   }
+  if (changes && plan.augmentation == Augmentation::kStrong) ChangeStrongly(plan, &transform);
   constexpr double kDigits = 100;
   for (const double mean : facts.means) {
     transform.add_mean_value(static_cast<float>(std::round(mean * kDigits) / kDigits));
   }
   if (published.has_scale()) transform.set_scale(published.scale());
+  SetDecoding(facts.decoding, &transform);
   return transform;
 }
 
@@ -43,7 +87,9 @@ void SetList(const InitSource& from, const ImageFacts& facts, const InitPlan& pl
   data->set_new_height(static_cast<uint32_t>(resize ? plan.resize_height : facts.height));
   data->set_new_width(static_cast<uint32_t>(resize ? plan.resize_width : facts.width));
   if (facts.channels == 1) data->set_is_color(false);
+  if (plan.scaled_decode) data->set_scaled_decode(true);
   if (phase == TRAIN) data->set_shuffle(true);
+  if (phase == TRAIN && plan.balance == Balance::kSampling) data->set_balance(true);
   data->set_batch_size(static_cast<uint32_t>(phase == TRAIN ? plan.batch : plan.test_batch));
 }
 
@@ -56,6 +102,7 @@ void SetDatabase(const InitSource& from, const ImageFacts& facts, const InitPlan
   DOPPIO_CHECK(DataParameter::DB_Parse(from.backend, &backend), "no backend " + from.backend);
   data->set_backend(backend);
   if (phase == TRAIN) data->set_shuffle(true);
+  if (phase == TRAIN && plan.balance == Balance::kSampling) data->set_balance(true);
   data->set_batch_size(static_cast<uint32_t>(phase == TRAIN ? plan.batch : plan.test_batch));
   TransformationParameter* transform = layer->mutable_transform_param();
   // A database may contain both gray and colour encoded images.
@@ -94,9 +141,9 @@ std::string SuffixOf(const std::string& name) {
 std::string HeadOf(const InitProject& project, const ImageFacts& facts, const InitPlan& plan,
                    const std::string& purpose) {
   return StrCat("# ", plan.net.title, " for the ", facts.classes, " classes of ", project.name,
-                ", ", purpose, ". Made from models/", plan.net.name,
-                " by doppio init.\n# Published weights fit: the names of the layers are theirs, "
-                "but for the last one.\n");
+                ", ", purpose, ". Made from ", plan.origin, " by doppio init.\n# ",
+                plan.weights.empty() ? "Published weights" : "The weights of " + plan.weights,
+                " fit: the names of the layers are theirs, but for the last one.\n");
 }
 
 // Returns the fields of the published solver that define its update rule.
@@ -128,6 +175,7 @@ std::string SolverText(const InitProject& project, const ImageFacts& facts, cons
   text +=
       StrCat("# A test is one pass over all ", Thousands(facts.test),
              " test images.\ntest_epoch: ", plan.test_epochs, "\ntest_initialization: false\n\n");
+  if (!plan.weights.empty()) text += StartText(project.folder);
   text +=
       StrCat("# The published rate is ", Significant(published.base_lr()), " for batches of ",
              plan.net.batch,
@@ -142,22 +190,25 @@ std::string SolverText(const InitProject& project, const ImageFacts& facts, cons
   return text;
 }
 
-// Throws if the shapes of a net, which is not yet in a file, do not fit together.
-void CheckShapes(const std::string& path, const std::string& text, Phase phase) {
+}  // namespace
+
+Graph GraphOf(const std::string& path, const std::string& train_val, Phase phase, DataMode data,
+              int64_t batch) {
   NetParameter net;
-  const FieldPlaces places = ParseText(text, path, &net);
+  const FieldPlaces places = ParseText(train_val, path, &net);
   NetState state;
   state.set_phase(phase);
   NetOptions options;
   options.phase = phase;
-  options.data = DataMode::kAssume;
-  MakeGraph(MakeNetSpec(net, places, state, options));
+  options.data = data;
+  options.batch = batch;
+  return MakeGraph(MakeNetSpec(net, places, state, options));
 }
 
-}  // namespace
-
-InitTexts MakeInitTexts(const InitProject& project, const ImageFacts& facts, InitPlan plan) {
+InitTexts MakeInitTexts(const InitProject& project, const ImageFacts& facts,
+                        const std::vector<int64_t>& class_counts, InitPlan plan) {
   SetClasses(facts.classes, SuffixOf(project.name), &plan.net);
+  if (plan.balance == Balance::kWeights) SetLossParam(ClassCountsText(class_counts), &plan.net);
   InitTexts texts;
   texts.train_val = TrainText(plan.net, HeadOf(project, facts, plan, "for training and tests"),
                               DataLayerText(project.train, facts, plan, TRAIN) +
@@ -166,8 +217,9 @@ InitTexts MakeInitTexts(const InitProject& project, const ImageFacts& facts, Ini
   texts.solver = SolverText(project, facts, plan);
   const std::string path = project.folder + "/train_val.prototxt";
   try {
-    CheckShapes(path, texts.train_val, TRAIN);
-    CheckShapes(path, texts.train_val, TEST);
+    // The net is not yet in a file, but its shapes must fit together.
+    GraphOf(path, texts.train_val, TRAIN, DataMode::kAssume);
+    GraphOf(path, texts.train_val, TEST, DataMode::kAssume);
   } catch (const Error& e) {
     RethrowWithContext(e, {},
                        StrCat(plan.net.name, " cannot take images of ", plan.input.height, "x",

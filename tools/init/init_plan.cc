@@ -5,6 +5,8 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "tools/cli/flags.h"
+#include "tools/init/pretrained.h"
 
 namespace doppio {
 namespace {
@@ -29,14 +31,6 @@ std::string NetFor(const ImageFacts& facts) {
   return facts.short_side <= kSmallSide ? "resnet20" : "resnet18";
 }
 
-std::string WhyNet(const ImageFacts& facts) {
-  const std::string size = facts.height > 0
-                               ? std::to_string(facts.height) + "x" + std::to_string(facts.width)
-                               : "about " + std::to_string(facts.short_side) + " pixels";
-  return std::string(facts.short_side <= kSmallSide ? "small " : "") +
-         (facts.channels == 1 ? "gray" : "colour") + " images, " + size;
-}
-
 void ResizeTo(int height, int width, InitPlan* plan) {
   plan->resize_height = height;
   plan->resize_width = width;
@@ -45,8 +39,9 @@ void ResizeTo(int height, int width, InitPlan* plan) {
 // Plans a crop of `side` from images that are 8/7 as large, like 224 from 256.
 void PlanCut(const ImageFacts& facts, int side, InitPlan* plan) {
   const int whole = (side * 8 + 3) / 7;
-  plan->crop = true;
   plan->input = {facts.channels, side, side};
+  if (plan->augmentation == Augmentation::kNone) return ResizeTo(side, side, plan);
+  plan->crop = true;
   const int shorter = std::min(facts.height, facts.width);
   const int longer = std::max(facts.height, facts.width);
   const bool fit = shorter >= side && longer <= whole + whole / 4;
@@ -92,11 +87,15 @@ void PlanTraining(const ImageFacts& facts, const InitWishes& wishes, InitPlan* p
   // sets.
   plan->base_lr = plan->net.solver.base_lr() *
                   std::sqrt(std::min(1.0, static_cast<double>(plan->batch) / plan->net.batch));
-  constexpr int64_t kImagesSeen = 1'000'000, kLeastEpochs = 20, kMostEpochs = 100;
+  // Trained layers are near their values: they need fewer epochs and a lower rate.
+  const bool trained = !plan->weights.empty();
+  const int64_t images_seen = trained ? 100'000 : 1'000'000;
+  const int64_t least_epochs = trained ? 5 : 20, most_epochs = trained ? 30 : 100;
+  if (trained) plan->base_lr /= kNewLayerFactor;
   plan->epochs =
       wishes.epochs > 0
           ? wishes.epochs
-          : static_cast<int>(Clamp(DivideUp(kImagesSeen, facts.train), kLeastEpochs, kMostEpochs));
+          : static_cast<int>(Clamp(DivideUp(images_seen, facts.train), least_epochs, most_epochs));
   plan->iterations = DivideUp(plan->epochs * facts.train, plan->batch);
   constexpr int64_t kWarmupShare = 20, kMostWarmup = 1000;
   plan->warmup = Clamp(plan->iterations / kWarmupShare, 0, kMostWarmup);
@@ -137,6 +136,36 @@ int MedianShortSide(const ImageStats& stats) {
 
 }  // namespace
 
+void SetAugmentation(const std::string& words, InitWishes* wishes) {
+  static const std::map<std::string, Augmentation> known = {{"none", Augmentation::kNone},
+                                                            {"light", Augmentation::kLight},
+                                                            {"strong", Augmentation::kStrong}};
+  for (const std::string& word : SplitList(words)) {
+    const auto found = known.find(word);
+    if (word == "turns") {
+      wishes->any_way_up = true;
+    } else if (found != known.end() && wishes->augmentation == Augmentation::kUsual) {
+      wishes->augmentation = found->second;
+    } else {
+      throw UsageError(
+          "--augment needs none, light or strong, and may add turns, as in "
+          "light,turns; got '",
+          words, "'");
+    }
+  }
+  if (!wishes->any_way_up) return;
+  if (wishes->augmentation == Augmentation::kNone) {
+    throw UsageError("--augment: turns needs light or strong; got '", words, "'");
+  }
+  if (wishes->augmentation == Augmentation::kUsual) wishes->augmentation = Augmentation::kLight;
+}
+
+void SetBalance(const std::string& word, InitWishes* wishes) {
+  if (word.empty()) return;
+  CheckValue("balance", word, {"sampling", "weights"});
+  wishes->balance = word == "sampling" ? Balance::kSampling : Balance::kWeights;
+}
+
 ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray) {
   ImageFacts facts;
   const bool colour = stats.sums.count(3) > 0;
@@ -162,11 +191,32 @@ ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray) {
   return facts;
 }
 
+std::string WhyNet(const ImageFacts& facts) {
+  const std::string size = facts.height > 0
+                               ? std::to_string(facts.height) + "x" + std::to_string(facts.width)
+                               : "about " + std::to_string(facts.short_side) + " pixels";
+  return std::string(facts.short_side <= kSmallSide ? "small " : "") +
+         (facts.channels == 1 ? "gray" : "colour") + " images, " + size;
+}
+
 InitPlan MakePlan(const ImageFacts& facts, const InitWishes& wishes) {
   InitPlan plan;
-  plan.net = ReadZooNet(wishes.net.empty() ? NetFor(facts) : wishes.net);
-  plan.why = wishes.net.empty() ? WhyNet(facts) : "--net";
-  PlanInput(facts, wishes, &plan);
+  plan.augmentation = wishes.augmentation;
+  plan.any_way_up = wishes.any_way_up;
+  plan.balance = wishes.balance;
+  if (wishes.start == nullptr) {
+    plan.net = ReadZooNet(wishes.net.empty() ? NetFor(facts) : wishes.net);
+    plan.why = wishes.net.empty() ? WhyNet(facts) : "--net";
+    plan.origin = "models/" + plan.net.name;
+    PlanInput(facts, wishes, &plan);
+  } else {
+    PlanInput(facts, UsePretrained(*wishes.start, wishes, &plan), &plan);
+    const auto resize = static_cast<int>(wishes.start->images.resize_height());
+    if (wishes.size == 0 && plan.crop && resize > plan.input.height)
+      ResizeTo(resize, resize, &plan);
+  }
+  // Decoding is then much faster, and bilinear resizing does not skip pixels.
+  plan.scaled_decode = plan.resize_height > 0 && facts.short_side >= 2 * plan.resize_height;
   PlanTraining(facts, wishes, &plan);
   return plan;
 }

@@ -57,18 +57,18 @@ std::vector<ZooLayer> SplitLayers(const std::string& path, const std::string& te
   return layers;
 }
 
-// Returns the linear layer whose output the loss with index `loss` reads, possibly through
-// activations and pooling.
-ZooLayer* ClassifierBefore(size_t loss, ZooNet* net) {
-  std::string blob = net->layers[loss].param.bottom(0);
+// Returns the index of the linear layer whose output the loss with index `loss` reads, possibly
+// through activations and pooling.
+size_t ClassifierBefore(size_t loss, const ZooNet& net) {
+  std::string blob = net.layers[loss].param.bottom(0);
   for (size_t i = loss; i-- > 0;) {
-    ZooLayer& layer = net->layers[i];
+    const ZooLayer& layer = net.layers[i];
     if (!Makes(layer, blob)) continue;
-    if (layer.param.type() == "InnerProduct" || layer.param.type() == "Convolution") return &layer;
+    if (layer.param.type() == "InnerProduct" || layer.param.type() == "Convolution") return i;
+    if (layer.param.bottom_size() != 1) break;
     blob = layer.param.bottom(0);
   }
-  DOPPIO_CHECK(false, net->name + " has a loss without a linear layer");
-  return nullptr;
+  throw UserError({}, net.name, " does not end with a linear layer that has an output per class");
 }
 
 void Replace(const std::string& pattern, const std::string& by, std::string* text) {
@@ -134,12 +134,19 @@ ZooNet ReadZooNet(const std::string& name) {
   return net;
 }
 
+std::vector<size_t> ClassifiersOf(const ZooNet& net) {
+  std::vector<size_t> classifiers;
+  for (size_t i = 0; i < net.layers.size(); ++i) {
+    if (IsLoss(net.layers[i])) classifiers.push_back(ClassifierBefore(i, net));
+  }
+  return classifiers;
+}
+
 void SetClasses(int classes, const std::string& suffix, ZooNet* net) {
-  for (size_t i = 0; i < net->layers.size(); ++i) {
-    if (!IsLoss(net->layers[i])) continue;
-    ZooLayer* classifier = ClassifierBefore(i, net);
-    Replace("num_output: [0-9]+", "num_output: " + std::to_string(classes), &classifier->text);
-    Replace("name: \"([^\"]*)\"", "name: \"$1" + suffix + "\"", &classifier->text);
+  for (const size_t i : ClassifiersOf(*net)) {
+    std::string* const text = &net->layers[i].text;
+    Replace("num_output: [0-9]+", "num_output: " + std::to_string(classes), text);
+    Replace("name: \"([^\"]*)\"", "name: \"$1" + suffix + "\"", text);
   }
   const auto no_score = [classes](const ZooLayer& layer) {
     return layer.param.type() == "Accuracy" && layer.param.accuracy_param().top_k() > 1 &&
@@ -147,6 +154,17 @@ void SetClasses(int classes, const std::string& suffix, ZooNet* net) {
   };
   net->layers.erase(std::remove_if(net->layers.begin(), net->layers.end(), no_score),
                     net->layers.end());
+}
+
+void SetLossParam(const std::string& text, ZooNet* net) {
+  for (ZooLayer& layer : net->layers) {
+    if (!IsLoss(layer)) continue;
+    Replace(" *loss_param \\{[^}]*\\}\n?", "", &layer.text);
+    const bool one_line = layer.text.find('\n') + 1 == layer.text.size();
+    const std::string field = "loss_param { " + text + " }";
+    layer.text.erase(layer.text.rfind('}'));
+    layer.text += one_line ? field + " }\n" : "  " + field + "\n}\n";
+  }
 }
 
 std::string TrainText(const ZooNet& net, const std::string& head, const std::string& data_layers) {

@@ -32,9 +32,16 @@ std::vector<std::string> ZooNames();
 // Reads a net. Throws UsageError, "--net needs ...", for an unknown name.
 ZooNet ReadZooNet(const std::string& name);
 
+// Returns the index of the last linear layer before each loss, in the order of the losses. Throws
+// UserError for a net that has none.
+std::vector<size_t> ClassifiersOf(const ZooNet& net);
+
 // Adapts a net: each last linear layer gets `classes` outputs, and `suffix` is appended to its name
 // so that published weights fit all other layers. Removes top-k accuracies with k >= `classes`.
 void SetClasses(int classes, const std::string& suffix, ZooNet* net);
+
+// Sets loss_param of each loss of the net to the fields in `text`, such as "class_counts: [3, 4]".
+void SetLossParam(const std::string& text, ZooNet* net);
 
 // Returns the net for training. `head` is a comment, and `data_layers` is the text of layers that
 // make the blobs "data" and "label".

@@ -1,5 +1,6 @@
 #include "tools/launch/rank_script.h"
 
+#include "core/base/error.h"
 #include "tools/cli/shell_quoted.h"
 #include "tools/cli/word_list.h"
 

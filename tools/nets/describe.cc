@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/math/dnnl_isa.h"
 #include "core/net/graph/storage.h"
+#include "solvers/update/rule_check.h"
 #include "tools/cli/text_table.h"
 #include "tools/nets/nets.h"
 
@@ -115,7 +116,8 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
   return lines;
 }
 
-std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free) {
+std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free,
+                                          bool all_notes) {
   const Net& net = trainer->train_net();
   const Schedule& schedule = trainer->parts().run.schedule;
   const int64_t batch = net.batch();
@@ -130,7 +132,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
     for (const auto& test : *nets) test_bytes += test == nullptr ? 0 : test->plan().memory.now();
   }
   const std::vector<std::string> memory =
-      DescribeMemory(net.plan().memory, test_bytes, trainer->parts().run.spec.param.type(),
+      DescribeMemory(net.plan().memory, test_bytes, HistoryText(trainer->parts().run.spec.param),
                      *trainer->params().device(), free);
   lines.insert(lines.end(), memory.begin(), memory.end());
   for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);
@@ -139,7 +141,14 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
     lines.push_back("  loss scale " + LossScaleText(scaler.scale()) +
                     (scaler.dynamic() ? ", dynamic" : ""));
   }
-  for (const std::string& note : net.plan().notes) lines.push_back("  note: " + note);
+  const std::vector<std::string>& notes = net.plan().notes;
+  constexpr size_t kShown = 3;
+  if (notes.size() > kShown && !all_notes) {
+    lines.push_back("  " + std::to_string(notes.size()) + " notes, such as: " + notes[0] +
+                    "; --dry_run lists them");
+  } else {
+    for (const std::string& note : notes) lines.push_back("  note: " + note);
+  }
   const SourceSize source = FindSource(net);
   std::string plan = "  " +
                      Thousands(std::max<int64_t>(0, schedule.max_iter - trainer->iteration())) +

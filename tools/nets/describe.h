@@ -12,11 +12,13 @@ namespace doppio {
 
 // Returns a few lines about the nets, parameters, batch, device, memory and number of iterations.
 // `ranks` is the number of ranks that train together. `free` is the number of bytes that were free
-// on the device before the net was planned, or -1 if unknown.
-std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free);
+// on the device before the net was planned, or -1 if unknown. Of more than three notes of the plan
+// only the first and their number are shown, unless `all_notes` is true.
+std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free,
+                                          bool all_notes = false);
 
 // Returns a table, one string per line, of what the memory of a training is used for. `test_bytes`
-// is the memory of all test nets, `rule` the update rule that the history belongs to, and `free` as
+// is the memory of all test nets, `rule` what the history belongs to (HistoryText), and `free` as
 // in DescribeTraining. All sizes are in bytes.
 std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_bytes,
                                         const std::string& rule, const Device& device,

@@ -48,6 +48,18 @@ std::string ScaleText(const Preprocessing& images) {
   return "scale " + Significant(images.scale(), 6);
 }
 
+constexpr const char* kPlainDecoding = "decoded as stored";
+
+std::string DecodingText(const Preprocessing& images) {
+  std::vector<std::string> parts;
+  if (images.exif_rotation()) parts.push_back("turned upright (EXIF)");
+  if (images.sixteen_bit_range() != kSixteenBits) {
+    parts.push_back("16-bit values scaled by " +
+                    Significant(double{kSixteenBits} / images.sixteen_bit_range(), 4));
+  }
+  return parts.empty() ? kPlainDecoding : Join(parts, ", ");
+}
+
 std::string ChangesText(const Preprocessing& images) { return images.changes().ShortDebugString(); }
 
 // Returns the mean of channel `i`; a single value applies to all channels.
@@ -196,6 +208,7 @@ std::string ToText(const Preprocessing& images) {
   }
   parts.push_back(MeanText(images));
   parts.push_back(ScaleText(images));
+  if (DecodingText(images) != kPlainDecoding) parts.push_back(DecodingText(images));
   return Join(parts, ", ");
 }
 
@@ -208,6 +221,10 @@ nlohmann::json ToJson(const Preprocessing& images) {
   }
   if (images.keep_size()) out["keep_size"] = true;
   if (images.scaled_decode()) out["scaled_decode"] = true;
+  if (images.exif_rotation()) out["exif_rotation"] = true;
+  if (images.sixteen_bit_range() != kSixteenBits) {
+    out["sixteen_bit_range"] = images.sixteen_bit_range();
+  }
   if (images.has_changes()) out["changes"] = ChangesText(images);
   if (images.height() > 0) {
     out["height"] = images.height();
@@ -249,6 +266,8 @@ std::string DifferenceText(const Preprocessing& now, const Preprocessing& known)
   }
   if (MeansDiffer(now, known)) add(MeanText(now), MeanText(known));
   if (ScalesDiffer(now.scale(), known.scale())) add(ScaleText(now), ScaleText(known));
+  const std::string decoding = DecodingText(known);
+  if (decoding != kPlainDecoding && DecodingText(now) != decoding) add(DecodingText(now), decoding);
   return Join(parts, ", ");
 }
 

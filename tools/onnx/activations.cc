@@ -31,6 +31,9 @@ class OnnxValue {
   }
   OnnxValue operator*(const OnnxValue& factor) const { return Made("Mul", {name_, factor.name_}); }
   OnnxValue operator*(double factor) const { return factor == 1 ? *this : Node("Mul", factor); }
+  OnnxValue operator+(const OnnxValue& summand) const {
+    return Made("Add", {name_, summand.name_});
+  }
   OnnxValue operator+(double summand) const { return summand == 0 ? *this : Node("Add", summand); }
 
  private:

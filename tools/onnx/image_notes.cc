@@ -47,6 +47,10 @@ void AddSizes(const std::string& blob, const Preprocessing& images, Notes* notes
     (*notes)[blob + ".resize"] = SizeText(images.resize_height(), images.resize_width());
   }
   if (images.scaled_decode()) (*notes)[blob + ".scaled_decode"] = "true";
+  if (images.exif_rotation()) (*notes)[blob + ".exif_rotation"] = "true";
+  if (images.sixteen_bit_range() != kSixteenBits) {
+    (*notes)[blob + ".sixteen_bit_range"] = std::to_string(images.sixteen_bit_range());
+  }
   if (images.has_changes()) (*notes)[blob + ".changes"] = images.changes().ShortDebugString();
   if (images.height() > 0) (*notes)[blob + ".crop"] = SizeText(images.height(), images.width());
 }

@@ -1,5 +1,8 @@
-// Convolutions and matrix products.
+// Convolutions, matrix products and attention.
+#include <cmath>
+
 #include "layers/convolution/conv_geometry.h"
+#include "layers/inner_product/attention_form.h"
 #include "layers/inner_product/inner_product_form.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -51,6 +54,65 @@ void AddInnerProduct(const OnnxLayer& layer) {
   layer.SetTop(layer.Add("Gemm", inputs, {{"transB", int64_t{form.transpose ? 0 : 1}}}));
 }
 
+// Returns a value with the last two of its `rank` axes exchanged.
+std::string AddTransposed(const OnnxLayer& layer, const std::string& value, int rank) {
+  std::vector<int64_t> order;
+  for (int axis = 0; axis < rank; ++axis) order.push_back(axis);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return layer.Add("Transpose", {value}, {{"perm", order}});
+}
+
+void AddMatMulLayer(const OnnxLayer& layer) {
+  const MatMulParameter& p = layer.spec().param.matmul_param();
+  const auto factor = [&](int i, bool transpose) {
+    return transpose ? AddTransposed(layer, layer.in(i), layer.bottom(i).rank()) : layer.in(i);
+  };
+  layer.SetTop(layer.Add("MatMul", {factor(0, p.transpose_a()), factor(1, p.transpose_b())}));
+}
+
+// Returns the relative biases of all pairs of positions: heads x queries x keys.
+std::string AddRelativeBiases(const OnnxLayer& layer, const AttentionForm& form) {
+  const std::vector<float> learned = layer.params.Values<float>(0);
+  std::vector<float> all;
+  for (int64_t head = 0; head < form.heads; ++head) {
+    for (int64_t i = 0; i < form.queries; ++i) {
+      for (int64_t j = 0; j < form.keys; ++j)
+        all.push_back(
+            learned[head * form.offsets() + form.Place(i) - form.Place(j) + form.Middle()]);
+    }
+  }
+  return layer.Floats({form.heads, form.queries, form.keys}, std::move(all));
+}
+
+void AddAttention(const OnnxLayer& layer) {
+  const auto& form = layer.Form<AttentionForm>();
+  // Returns a bottom as batch x heads x positions x values of a head, or with the last two axes
+  // exchanged.
+  const auto split = [&](int bottom, int64_t width, bool turned) {
+    const Shape& from = layer.bottom(bottom);
+    const std::string heads =
+        layer.Reshape(layer.in(bottom), from, Shape{from[0], from[1], form.heads, width});
+    return layer.Add(
+        "Transpose", {heads},
+        {{"perm", turned ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3}}});
+  };
+  const std::string products =
+      layer.Add("MatMul", {split(0, form.depth, false), split(1, form.depth, true)});
+  std::string scores = layer.Add("Mul", {products, layer.Scalar(static_cast<double>(form.scale))});
+  if (form.mask == AttentionForm::kAdd) scores = layer.Add("Add", {scores, layer.in(3)});
+  if (form.relative) scores = layer.Add("Add", {scores, AddRelativeBiases(layer, form)});
+  if (form.mask == AttentionForm::kKeep) {
+    const std::string hidden = layer.Add("Equal", {layer.in(3), layer.Scalar(0)});
+    scores = layer.Add("Where", {hidden, layer.Scalar(-INFINITY), scores});
+  }
+  const std::string weights = layer.Add("Softmax", {scores}, {{"axis", int64_t{-1}}});
+  const std::string heads =
+      layer.Add("Transpose", {layer.Add("MatMul", {weights, split(2, form.values, false)})},
+                {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  layer.SetTop(
+      layer.Reshape(heads, Shape{form.batch, form.queries, form.heads, form.values}, layer.top()));
+}
+
 void AddEmbed(const OnnxLayer& layer) {
   const std::string indices =
       layer.Add("Cast", {layer.in()}, {{"to", int64_t{onnx::TensorProto::INT64}}});
@@ -73,6 +135,9 @@ OnnxRange RowsOfEmbed(const LayerParameter& layer, int, const Shape&) {
 
 DOPPIO_REGISTER(OnnxMappings, "InnerProduct",
                 {"Flatten, Gemm; with another axis than 1 Reshape, MatMul, Add", &AddInnerProduct});
+DOPPIO_REGISTER(OnnxMappings, "MatMul", {"Transpose, MatMul", &AddMatMulLayer});
+DOPPIO_REGISTER(OnnxMappings, "Attention",
+                {"Reshape, Transpose, MatMul, Mul, Softmax, Add, Equal, Where", &AddAttention});
 DOPPIO_REGISTER(OnnxMappings, "Embed",
                 {"Cast, Gather, Add", &AddEmbed, OnnxRole::kComputes, &RowsOfEmbed});
 

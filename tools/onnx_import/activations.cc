@@ -64,6 +64,18 @@ void ImportPRelu(const ImportNode& node) {
 }
 [[maybe_unused]] const bool prelu_imported = RegisterImports({"PRelu"}, &ImportPRelu);
 
+void ImportGelu(const ImportNode& node) {
+  const std::string approximate = node.attributes.Text("approximate", "none");
+  LayerParameter layer = LayerOf("GELU");
+  if (approximate == "tanh") {
+    layer.mutable_gelu_param()->set_approximate(GELUParameter::TANH);
+  } else if (approximate != "none") {
+    node.Refuse("Doppio approximates it by tanh or not at all, and not by '", approximate, "'");
+  }
+  node.SetElementwise({layer});
+}
+[[maybe_unused]] const bool gelu_imported = RegisterImports({"Gelu"}, &ImportGelu);
+
 LayerParameter ClipOf(float min, float max) {
   LayerParameter layer = LayerOf("Clip");
   layer.mutable_clip_param()->set_min(min);

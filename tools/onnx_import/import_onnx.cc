@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "tools/onnx_import/constant_ops.h"
+#include "tools/onnx_import/gelu_pattern.h"
 #include "tools/onnx_import/import_graph.h"
 #include "tools/onnx_import/import_node.h"
 #include "tools/onnx_import/turned_images.h"
@@ -62,12 +63,28 @@ void Import(const onnx::NodeProto& proto, ImportGraph* graph) {
   node.attributes.CheckAllKnown();
 }
 
+// Returns the node that computes the output of `last` as the GELU of `x`.
+onnx::NodeProto GeluOf(const onnx::NodeProto& last, const std::string& x) {
+  onnx::NodeProto node;
+  node.set_op_type("Gelu");
+  node.set_name(last.name());
+  node.add_input(x);
+  node.add_output(last.output(0));
+  return node;
+}
+
 // Adds all nodes. Throws one error for all that Doppio cannot compute. Nodes behind these have no
 // error of their own.
 void ImportNodes(const onnx::GraphProto& from, ImportGraph* graph) {
   ErrorCollector mistakes;
   std::set<std::string> lost;  // values behind a mistake
-  for (const onnx::NodeProto& node : from.node()) {
+  const GeluPatterns gelus = FindGelus(from);
+  for (const onnx::NodeProto& stored : from.node()) {
+    if (gelus.others.count(&stored) > 0) continue;
+    const auto gelu = gelus.last.find(&stored);
+    onnx::NodeProto own;
+    if (gelu != gelus.last.end()) own = GeluOf(stored, gelu->second);
+    const onnx::NodeProto& node = gelu != gelus.last.end() ? own : stored;
     bool reaches = false;
     for (const std::string& input : node.input()) reaches |= lost.count(input) > 0;
     if (!reaches && mistakes.Try([&] { Import(node, graph); })) continue;
@@ -105,6 +122,7 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
     imported.outputs.push_back(graph.InOrder(output.name()).blob);
   }
   imported.net = graph.net();
+  if (from.input_size() > 0) imported.images = RecordedImages(model, from.input(0).name());
   return imported;
 }
 

@@ -1,4 +1,4 @@
-// BatchNormalization and LRN.
+// BatchNormalization, LRN, and the norms of parts of one sample.
 #include "tools/onnx_import/import_node.h"
 
 namespace doppio {
@@ -29,6 +29,62 @@ void ImportBatchNorm(const ImportNode& node) {
 }
 [[maybe_unused]] const bool batch_norm_imported =
     RegisterImports({"BatchNormalization"}, &ImportBatchNorm);
+
+// Adds the constants of inputs 1 and, if it is given, 2 to a norm, in the shape `learned`. `repeat`
+// neighbouring elements get the same value.
+template <class Param>
+void AddLearned(const ImportNode& node, const Shape& learned, int64_t repeat, Param* param,
+                LayerParameter* layer) {
+  param->set_eps(node.attributes.Float("epsilon", 1e-5f));
+  const bool bias = node.inputs.Has(2);
+  if (!bias) param->set_bias_term(false);
+  for (int i = 1; i <= (bias ? 2 : 1); ++i) {
+    const OnnxArray& constant = node.inputs.Floats(i);
+    std::vector<float> values;
+    for (const float value : constant.floats)
+      values.insert(values.end(), static_cast<size_t>(repeat), value);
+    if (static_cast<int64_t>(values.size()) != learned.count())
+      node.Refuse("its input ", i, " is ", constant.shape.ToString());
+    AddWeight(learned, values, layer);
+  }
+}
+
+void ImportLayerNorm(const ImportNode& node) {
+  const ImportValue& input = node.inputs.Blob(0);
+  const int axis = node.Axis(node.attributes.Int("axis", -1), input.shape.rank());
+  node.attributes.Int("stash_type", 1);
+  if (node.results.count() > 1) node.Refuse("Doppio has no output for means and deviations");
+  const std::vector<int64_t>& dims = input.shape.dims();
+  LayerParameter layer = LayerOf("LayerNorm");
+  if (axis != input.shape.rank() - 1) layer.mutable_layer_norm_param()->set_axis(axis);
+  AddLearned(node, Shape(std::vector<int64_t>(dims.begin() + axis, dims.end())), 1,
+             layer.mutable_layer_norm_param(), &layer);
+  node.results.Set(node.results.Add(layer, {input}));
+}
+[[maybe_unused]] const bool layer_norm_imported =
+    RegisterImports({"LayerNormalization"}, &ImportLayerNorm);
+
+// GroupNormalization, whose factors belonged to groups before opset 21, and InstanceNormalization.
+void ImportGroupNorm(const ImportNode& node) {
+  const ImportValue& input = node.inputs.Blob(0);
+  if (input.shape.rank() < 2) node.Refuse("its input is ", input.shape.ToString());
+  const Shape learned{input.shape[1]};
+  LayerParameter layer = LayerOf(node.op() == "GroupNormalization" ? "GroupNorm" : "InstanceNorm");
+  if (layer.type() == "GroupNorm") {
+    const int groups = node.Narrow(node.attributes.Int("num_groups", 0));
+    if (groups < 1 || learned[0] % groups != 0)
+      node.Refuse("its num_groups, ", groups, ", does not divide ", learned[0], " channels");
+    node.attributes.Int("stash_type", 1);
+    layer.mutable_group_norm_param()->set_groups(static_cast<uint32_t>(groups));
+    AddLearned(node, learned, node.graph->opset() < 21 ? learned[0] / groups : 1,
+               layer.mutable_group_norm_param(), &layer);
+  } else {
+    AddLearned(node, learned, 1, layer.mutable_instance_norm_param(), &layer);
+  }
+  node.results.Set(node.results.Add(layer, {input}));
+}
+[[maybe_unused]] const bool group_norm_imported =
+    RegisterImports({"GroupNormalization", "InstanceNormalization"}, &ImportGroupNorm);
 
 void ImportLrn(const ImportNode& node) {
   LayerParameter layer = LayerOf("LRN");

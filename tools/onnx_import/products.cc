@@ -1,4 +1,4 @@
-// Gemm and MatMul by a constant matrix, and Gather from one.
+// Gemm by a constant matrix, MatMul, and Gather from a constant matrix.
 #include <algorithm>
 
 #include "tools/onnx_import/import_node.h"
@@ -64,6 +64,9 @@ void ImportGemm(const ImportNode& node) {
 void ImportMatMul(const ImportNode& node) {
   const ImportValue& input = node.inputs.Blob(0);
   if (input.shape.rank() < 2) node.Refuse("its input is ", input.shape.ToString());
+  if (!node.inputs.At(1).is_constant()) {
+    return node.results.Set(node.results.Add(LayerOf("MatMul"), {input, node.inputs.Blob(1)}));
+  }
   node.results.Set(node.results.Add(
       ProductOf(node, input.shape.rank() - 1, node.inputs.Constant(1), true, 1), {input}));
 }

@@ -21,6 +21,8 @@ import sys
 HEADERS_ONLY = {"nlohmann-json3-dev": "nlohmann/json.hpp"}
 # Only programs that are not portable contain the interpreter (//python:embedded).
 HEADERS_OF_PYTHON = {"pybind11-dev": "pybind11/pybind11.h"}
+# Not every release of Debian has them: tools/bazel/system_libs.bzl links them where they are.
+OPTIONAL = {"libsharpyuv.a"}
 # The bundle's gpu_tests contain it. Debian has no shared one.
 IN_GPU_TESTS = {"libgtest.a"}
 
@@ -141,6 +143,8 @@ def packages_inside(folder, repository):
         if is_cuda_runtime(library):
             continue
         owner = owner_of(library)
+        if owner is None and library in OPTIONAL:
+            continue
         if owner is None:
             strangers.append(library)
         else:

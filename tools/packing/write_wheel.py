@@ -45,7 +45,7 @@ def files_below(folder):
 
 def is_for(tag, path):
     """Returns false for the modules of other interpreters."""
-    return not re.match(r"_doppio\.(?!cpython-%s-)" % tag[2:], path)
+    return not re.match(r"_doppio\.(?!cpython-%s-|pyi$)" % tag[2:], path)
 
 
 class Wheel:

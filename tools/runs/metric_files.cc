@@ -128,6 +128,7 @@ void MetricFiles::Test(const TestScores& test) {
                {"phase", "test"},
                {"net", test.net},
                {"scores", json::object()}};
+  if (test.averaged) line["weights"] = "averaged";
   const Numbers all = NumbersOf(test.scores);
   Numbers numbers;
   for (size_t i = 0; i < all.size(); ++i) {

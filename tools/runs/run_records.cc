@@ -10,6 +10,8 @@
 namespace doppio {
 namespace {
 
+constexpr int64_t kNamedErrors = 1000;  // wrong samples of a test that a run folder lists
+
 // Parses a value of --early_stop, such as "patience:10,delta:0.001".
 void ReadEarlyStop(const std::string& text, MonitorRule* rule) {
   const UsageError wrong(
@@ -58,6 +60,8 @@ RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
 void RunRecords::AddRules(TrainerOptions* options) const {
   options->monitor = monitor_;
   options->snapshot_best = line_.flags.keep_best;
+  // Other ranks take part in the tests of a rank that writes.
+  if (!line_.flags.run_dir.empty()) options->named_errors = kNamedErrors;
   options->stop_at_nonfinite = line_.flags.on_nan == "stop";
 }
 

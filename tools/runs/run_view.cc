@@ -5,7 +5,9 @@
 #include <map>
 #include <tuple>
 
+#include "core/base/content/parsed_json.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "tools/cli/word_list.h"
 #include "tools/runs/series.h"
 #include "tools/timing/layer_times.h"
@@ -142,6 +144,18 @@ std::map<std::string, std::string> ResolvedSettings(const std::string& folder) {
   }
 }
 
+// Returns `folder`/evaluation.json, or null if the file is missing or damaged.
+json ReadEvaluation(const std::string& folder) {
+  try {
+    const std::string path = folder + "/evaluation.json";
+    json evaluation = FileExists(path) ? ParsedJson(ReadListedFile(path)) : json();
+    const bool complete = evaluation.is_object() && evaluation.contains("kind");
+    return complete ? evaluation : json(nullptr);
+  } catch (const FileError&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::map<std::string, std::string> SettingsOf(const RunRecord& run,
@@ -184,7 +198,8 @@ json ViewRun(const RunRecord& run, const std::string& name, size_t points) {
                {"nonfinite", json::array()},
                {"resumed", json::array()},
                {"worlds", json::array()},
-               {"layers", ReadLayerTimes(run.folder)}};
+               {"layers", ReadLayerTimes(run.folder)},
+               {"evaluation", ReadEvaluation(run.folder)}};
   for (const RunEvent& event : run.events) {
     if (event.event == "resume") view["resumed"].push_back(event.iter);
     if (event.event == "world") {
@@ -209,9 +224,15 @@ size_t PointsFor(size_t runs) {
   return std::clamp<size_t>(20000 / std::max<size_t>(1, runs), 200, 2000);
 }
 
+void ShortenEvaluation(json* view) {
+  json& evaluation = (*view)["evaluation"];
+  if (!evaluation.is_object()) return;
+  for (const char* key : {"wrong", "curves", "confusion", "scatter"}) evaluation.erase(key);
+}
+
 std::vector<std::string> ReportScripts() {
-  return {"elements.js",   "numbers.js",  "theme.js",      "line_chart.js",
-          "layer_bars.js", "parallel.js", "runs_table.js", "report.js"};
+  return {"elements.js", "numbers.js",    "theme.js",      "line_chart.js", "layer_bars.js",
+          "parallel.js", "runs_table.js", "evaluation.js", "report.js"};
 }
 
 }  // namespace doppio

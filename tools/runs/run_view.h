@@ -23,7 +23,7 @@ std::map<std::string, std::string> SettingsOf(const RunRecord& run,
 // "command", "error", "resume", "best", "settings", "curves" [{"kind": "train", "output" or "test",
 // "name", "net", "x" (iteration), "y"}], "clock" {"x", "y" (seconds since the start)},
 // "epochs_per_iter", "nonfinite" and "resumed" (iterations), "worlds" (of an elastic training),
-// "layers" (tools/timing/layer_times.h).
+// "layers" (tools/timing/layer_times.h), "evaluation" (tools/evaluation/evaluation.h, or null).
 nlohmann::json ViewRun(const RunRecord& run, const std::string& name, size_t points);
 
 // Returns the maximum number of points per curve for a page with `runs` runs: 2000 for one run,
@@ -32,6 +32,10 @@ size_t PointsFor(size_t runs);
 
 // Returns the JavaScript files that a page of runs needs.
 std::vector<std::string> ReportScripts();
+
+// Removes what a page of many runs has no room for: the images, curves and confusion matrix of the
+// run's evaluation.
+void ShortenEvaluation(nlohmann::json* view);
 
 }  // namespace doppio
 

@@ -23,12 +23,13 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 
 namespace doppio {
 namespace {
 
-constexpr const char* kStates[] = {"waiting", "running", "done", "pruned", "failed"};
+constexpr const char* kStates[] = {"waiting", "running", "stopped", "done", "pruned", "failed"};
 // More trials than any sweep has. Limits the memory that a damaged line can ask for.
 constexpr int64_t kMostJournalTrials = 10'000'000;
 constexpr int64_t kMostRungs = 1000;
@@ -118,7 +119,7 @@ SweepSettings SettingsFrom(const nlohmann::json& j) {
 
 SweepTrial::State StateFrom(const std::string& name) {
   for (const SweepTrial::State state :
-       {SweepTrial::kDone, SweepTrial::kPruned, SweepTrial::kFailed}) {
+       {SweepTrial::kStopped, SweepTrial::kDone, SweepTrial::kPruned, SweepTrial::kFailed}) {
     if (name == kStates[state]) return state;
   }
   throw FileError("'", name, "' is no way for a trial to end");
@@ -145,6 +146,22 @@ std::pair<std::string, std::string> SplitSet(const std::string& set) {
     if (set[i] == '=' && depth == 0) return {set.substr(0, i), set.substr(i + 1)};
   }
   return {set, ""};
+}
+
+nlohmann::json SweepValues(const std::vector<std::string>& sets) {
+  nlohmann::json values = nlohmann::json::object();
+  for (const std::string& set : sets) {
+    const auto [name, text] = SplitSet(set);
+    double number = 0;
+    if (const nlohmann::json exact = ParsedJson(text); exact.is_number()) {
+      values[name] = exact;
+    } else if (text.find_first_of("xXpP") == std::string::npos && ReadNumber(text, &number)) {
+      values[name] = number;  // "+1" and ".5" are no JSON
+    } else {
+      values[name] = text;
+    }
+  }
+  return values;
 }
 
 void SweepJournal::Create(const std::string& folder, const SweepSettings& settings) {
@@ -261,7 +278,8 @@ void SweepJournal::Begin(int64_t trial, int rung, const std::vector<std::string>
                     {"t", std::time(nullptr)},
                     {"trial", trial},
                     {"rung", rung},
-                    {"set", sets}}));
+                    {"set", sets},
+                    {"values", SweepValues(sets)}}));
 }
 
 void SweepJournal::Add(const End& end) {

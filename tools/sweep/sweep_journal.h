@@ -6,6 +6,7 @@
 #define DOPPIO_TOOLS_SWEEP_SWEEP_JOURNAL_H_
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace doppio {
 struct SweepSettings {
   std::string solver;               // the path as the user gave it, relative to `cwd`
   std::string cwd;                  // the working directory of the trials
-  std::string method;               // grid, random, halving, ask
+  std::string method;               // grid, random, halving, tpe, ask
   std::vector<std::string> params;  // the values of --param
   int64_t trials = 0;               // the planned number of trials; 0 if 'sweep ask' creates them
   int64_t draws = 0;                // the number of trials with random values; 0 for a grid
@@ -29,13 +30,14 @@ struct SweepSettings {
   std::vector<std::string> train;  // flags of train that all trials share
   std::string gpus;                // "" for the CPU
   int gpus_per_trial = 1;
-  int jobs = 1;             // concurrent trials on the CPU, or jobs in the batch system's queue
+  int jobs = 1;  // concurrent trials on the CPU or, for tpe, at all, or jobs in the queue
   std::string on = "here";  // where trials run: "here" or "slurm"
 };
 
 struct SweepTrial {
-  // kRunning is also the state of a trial that has begun and whose process was killed.
-  enum State { kWaiting, kRunning, kDone, kPruned, kFailed };
+  // kRunning is also the state of a trial that has begun and whose process was killed. 'sweep tell'
+  // records kStopped: a signal has ended the trial, which may continue.
+  enum State { kWaiting, kRunning, kStopped, kDone, kPruned, kFailed };
 
   int64_t number = 0;
   std::vector<std::string> sets;  // values in the form that --set takes, such as "base_lr=0.01"
@@ -49,13 +51,15 @@ struct SweepTrial {
   // Returns the last score, or NaN if there is none.
   double score() const;
   // Returns true if the trial has completed the rung, successfully or not.
-  bool Ended(int in_rung) const { return rung > in_rung || (rung == in_rung && state > kRunning); }
+  bool Ended(int in_rung) const { return rung > in_rung || (rung == in_rung && state > kStopped); }
 };
 
-// Returns "waiting", "running", "done", "pruned" or "failed".
+// Returns "waiting", "running", "stopped", "done", "pruned" or "failed".
 std::string Name(SweepTrial::State state);
 // Splits at the first '=' outside of brackets: "base_lr=0.01" -> {"base_lr", "0.01"}.
 std::pair<std::string, std::string> SplitSet(const std::string& set);
+// Converts NAME=VALUE texts to an object, with numbers as numbers: {"base_lr": 0.1}.
+nlohmann::json SweepValues(const std::vector<std::string>& sets);
 
 // Reads and writes a journal. Not thread-safe.
 class SweepJournal {

@@ -71,6 +71,12 @@ std::vector<SweepJob> JobsToDo(const SweepSettings& settings, const MetricRule& 
     for (const int64_t number : members) {
       if (!At(trials, number).Ended(rung)) jobs.push_back({number, rung});
     }
+    // A trial of TPE gets its values from the results of all trials but the `jobs` before it.
+    const auto waits = [&](const SweepJob& job) {
+      return job.trial >= jobs.front().trial + settings.jobs;
+    };
+    if (settings.method == "tpe")
+      jobs.erase(std::find_if(jobs.begin(), jobs.end(), waits), jobs.end());
     // The survivors are known only when all members have completed the rung.
     if (!jobs.empty()) return jobs;
     members = Survivors(metric, trials, members, rung, settings.eta);
@@ -83,7 +89,8 @@ std::vector<int64_t> Ranking(const MetricRule& metric, const std::vector<SweepTr
   std::iota(order.begin(), order.end(), 0);
   const auto rank = [&](const SweepTrial& trial) {
     if (trial.state == SweepTrial::kFailed || !std::isfinite(trial.score())) return 0;
-    return trial.state == SweepTrial::kPruned ? 1 : 1 + static_cast<int>(trial.scores.size());
+    const bool whole = trial.state != SweepTrial::kPruned && trial.state != SweepTrial::kStopped;
+    return whole ? 1 + static_cast<int>(trial.scores.size()) : 1;
   };
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     const SweepTrial &first = At(trials, a), &second = At(trials, b);

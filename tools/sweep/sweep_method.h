@@ -39,8 +39,8 @@ std::vector<SweepJob> JobsToDo(const SweepSettings& settings, const MetricRule& 
                                const std::vector<SweepTrial>& trials);
 
 // Returns the numbers of all trials from best to worst. Trials with more completed rungs come
-// first, then pruned ones, then failed ones and those without a score. Within each group trials are
-// ordered by score, and by number if the scores are equal.
+// first, then pruned and stopped ones, then failed ones and those without a score. Within each
+// group trials are ordered by score, and by number if the scores are equal.
 std::vector<int64_t> Ranking(const MetricRule& metric, const std::vector<SweepTrial>& trials);
 
 // Returns the number of the best trial that has a score and has not failed, or -1 if there is none.

@@ -20,6 +20,7 @@
 #include "solvers/update/lr_policy.h"
 #include "solvers/update/momentum_policy.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
 #include "tools/nets/nets.h"
 #include "tools/nets/solver_check.h"
@@ -27,6 +28,7 @@
 #include "tools/runs/run_records.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_space.h"
+#include "tools/sweep/sweep_tpe.h"
 
 namespace doppio {
 namespace {
@@ -81,8 +83,6 @@ void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& b
   if (train.command_name != "train" || train.help || train.version)
     throw UsageError("behind -- come flags of train");
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
-  if (!train.files.empty())
-    throw UsageError("behind -- come flags of train, not '", train.files[0], "'");
   for (const char* flag :
        {"solver", "run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
     // Checks only the arguments: values from the environment are overridden by the trial's own.
@@ -95,6 +95,20 @@ void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& b
   }
 }
 
+// Throws UserError if a trial would make no test after its first iteration, as far as the solver
+// tells: epochs and iterations compare only with the data.
+void CheckTestsByTheEnd(const SolverSpec& solver) {
+  const SolverParameter& p = solver.param;
+  const bool epochs = p.test_interval() == 0;
+  const int64_t every = epochs ? p.test_epoch() : p.test_interval();
+  const int64_t end = epochs ? p.max_epoch() : p.max_iter();
+  if (end == 0 || every <= end || (p.test_last() && p.test_initialization())) return;
+  const char* const field = epochs ? "test_epoch" : "test_interval";
+  throw UserError(solver.places.At(field), "a trial would end before its first test: ", field, " ",
+                  every, " is more than ", epochs ? "max_epoch " : "max_iter ", end,
+                  "; set a smaller ", field, ", or test_last and test_initialization to true");
+}
+
 void CheckMetric(const SolverSpec& solver, const std::string& flag, const MetricRule& metric) {
   if (solver.tests.empty() ||
       (solver.param.test_interval() == 0 && solver.param.test_epoch() == 0)) {
@@ -102,6 +116,7 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
                     "trials are compared by their tests, but this solver tests nothing; it needs a "
                     "net to test, test_iter and test_interval");
   }
+  CheckTestsByTheEnd(solver);
   // The scores of detection have names that are not names of tops.
   if (solver.param.eval_type() != "classification") return;
   std::vector<std::string> blobs, ends;
@@ -169,7 +184,7 @@ SweepSettings ReadFlags(const CommandLine& line) {
   s.method = !line.flags.method.empty() ? line.flags.method
              : line.flags.trials > 0    ? "random"
                                         : "grid";
-  CheckValue("method", s.method, {"grid", "random", "halving", "ask"});
+  CheckValue("method", s.method, {"grid", "random", "halving", "tpe", "ask"});
   s.params = line.flags.param;
   s.draws = InRange("trials", line.flags.trials, 0, kMostTrials);
   s.seed = SeedOr1(line.flags.seed);
@@ -192,7 +207,8 @@ SweepSettings ReadFlags(const CommandLine& line) {
                          ? "with --method=ask the values come with 'sweep ask', not with --param"
                          : "what to vary? --param=base_lr=log:1e-4..1e-1, for example");
   }
-  if (s.method == "random" && s.draws == 0) throw UsageError("--method=random needs --trials");
+  if ((s.method == "random" || s.method == "tpe") && s.draws == 0)
+    throw UsageError("--method=", s.method, " needs --trials");
   if (s.method == "grid" && s.draws > 0)
     throw UsageError("a grid has as many trials as it has points; leave out --trials");
   if (line.Given("min_iter") && s.method != "halving")
@@ -236,15 +252,27 @@ TrialSolvers CheckTrials(const SweepSettings& s, const std::vector<SweepParam>& 
 }  // namespace
 
 SweepSettings SettingsFromFlags(const CommandLine& line) {
-  if (line.flags.solver.empty()) throw UsageError("a sweep needs --solver");
   SweepSettings s = ReadFlags(line);
+  std::vector<std::string> behind = line.files;
+  if (!behind.empty() && behind[0].compare(0, 1, "-") != 0) {
+    if (!FileExists(behind[0] + "/.")) {
+      throw UsageError("'", behind[0],
+                       "' is neither a folder of 'doppio init' nor a flag of train");
+    }
+    if (!s.solver.empty())
+      throw UsageError("folder '", behind[0],
+                       "' and --solver both name a solver; give one of them");
+    s.solver = SolverIn(behind[0]);
+    behind.erase(behind.begin());
+  }
+  if (s.solver.empty()) throw UsageError("a sweep needs --solver, or a folder of 'doppio init'");
   const int64_t min_iter = InRange("min_iter", line.flags.min_iter, 0, INT32_MAX);
   const std::vector<SweepParam> params = ParamsOf(s.params);
   const std::vector<SweepPoint> points = PointsOf(s, params);
   s.trials = static_cast<int64_t>(points.size());
   for (const std::string& set : line.flags.set) s.train.push_back("--set=" + set);
   for (const std::string& unset : line.flags.unset) s.train.push_back("--unset=" + unset);
-  s.train.insert(s.train.end(), line.files.begin(), line.files.end());
+  s.train.insert(s.train.end(), behind.begin(), behind.end());
 
   std::vector<std::string> words = {"doppio", "train", "--solver=" + s.solver};
   words.insert(words.end(), s.train.begin(), s.train.end());
@@ -259,12 +287,14 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   // reproducible.
   if (!train.Given("seed") && !trials.seeded)
     s.train.push_back("--set=random_seed=" + std::to_string(s.seed));
+  if (s.method == "tpe") TpeSets(line.flags.python, s, "", 0);  // finds a missing Optuna now
   if (s.method == "halving")
     s.rungs = HalvingRungs(s.trials, trials.max_iter, min_iter, s.eta, trials.test_interval);
   return s;
 }
 
 std::vector<std::vector<std::string>> PlannedSets(const SweepSettings& settings) {
+  if (settings.method == "tpe") return {};
   const std::vector<SweepParam> params = ParamsOf(settings.params);
   std::vector<std::vector<std::string>> all;
   for (const SweepPoint& point : PointsOf(settings, params)) {

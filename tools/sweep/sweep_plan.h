@@ -10,13 +10,14 @@
 
 namespace doppio {
 
-// Returns the settings of --param, --method, --trials and related flags. The arguments after the
-// first of `line` are flags of train. Loads the solver with the values of some trials, and throws
-// UserError or UsageError if these trials would fail or would have no score.
+// Returns the settings of --param, --method, --trials and related flags. The first argument of
+// `line` may be a folder of `init`, which replaces --solver; the others are flags of train. Loads
+// the solver with the values of some trials, and throws UserError or UsageError if these trials
+// would fail or would have no score.
 SweepSettings SettingsFromFlags(const CommandLine& line);
 
 // Returns the values of each planned trial, by trial number, in the form that --set takes. Empty
-// for --method=ask.
+// for --method=ask and --method=tpe.
 std::vector<std::vector<std::string>> PlannedSets(const SweepSettings& settings);
 
 // Creates the folder `wanted`, or the next free $DOPPIO_RUNS/sweep-0001 if `wanted` is "". An

@@ -1,8 +1,6 @@
 #include "tools/sweep/sweep_queue.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "tools/cli/signals.h"
+#include "tools/sweep/program_answer.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_pruner.h"
 #include "tools/sweep/sweep_run.h"
@@ -27,23 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 // Time between two questions to SLURM: doubled while nothing changes.
 constexpr double kLeastPollSeconds = 0.5, kMostPollSeconds = 10;
-
-struct Answer {
-  int code = 0;
-  std::string text;  // standard output and standard error
-};
-
-Answer Ask(const std::vector<std::string>& words) {
-  Answer answer;
-  FILE* const pipe = popen((ShellCommand(words) + " 2>&1 </dev/null").c_str(), "re");
-  if (pipe == nullptr) return {127, "no process can be started"};
-  char buffer[4096];
-  for (size_t bytes; (bytes = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-    answer.text.append(buffer, bytes);
-  const int status = pclose(pipe);
-  answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return answer;
-}
 
 // Returns the path of the file that holds the number of the trial's job.
 std::string JobFile(const std::string& folder, int64_t trial) {
@@ -206,8 +188,9 @@ std::string JobScriptOf(const std::string& folder) { return folder + "/job.sh"; 
 
 std::string SlurmQueue::Submit(const std::string& script, int64_t task, const std::string& cwd,
                                const std::string& log) const {
-  const Answer answer = Ask({"sbatch", "--parsable", "--array=" + std::to_string(task),
-                             "--chdir=" + cwd, "--output=" + log, script});
+  const ProgramAnswer answer =
+      AskProgram({"sbatch", "--parsable", "--array=" + std::to_string(task), "--chdir=" + cwd,
+                  "--output=" + log, script});
   std::string number = FirstWord(answer.text);
   const bool whole = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
   if (answer.code == 0 && whole) return number;
@@ -217,7 +200,7 @@ std::string SlurmQueue::Submit(const std::string& script, int64_t task, const st
 
 std::optional<std::set<std::string>> SlurmQueue::Jobs() const {
   // %F is the number that sbatch has printed, also for a task of an array.
-  const Answer answer = Ask({"squeue", "--me", "--noheader", "--format=%F"});
+  const ProgramAnswer answer = AskProgram({"squeue", "--me", "--noheader", "--format=%F"});
   if (answer.code != 0) return std::nullopt;
   std::set<std::string> jobs;
   std::istringstream words(answer.text);
@@ -225,7 +208,7 @@ std::optional<std::set<std::string>> SlurmQueue::Jobs() const {
   return jobs;
 }
 
-void SlurmQueue::Cancel(const std::string& job) const { Ask({"scancel", job}); }
+void SlurmQueue::Cancel(const std::string& job) const { AskProgram({"scancel", job}); }
 
 bool RunTrialsInQueue(int jobs, SweepJournal* journal) { return QueueRunner(jobs, journal).Run(); }
 

@@ -20,6 +20,7 @@
 #include "tools/sweep/sweep_plan.h"
 #include "tools/sweep/sweep_pruner.h"
 #include "tools/sweep/sweep_table.h"
+#include "tools/sweep/sweep_tpe.h"
 #include "tools/sweep/sweep_trial.h"
 #include "tools/train/training_end.h"
 
@@ -109,8 +110,17 @@ class Runner {
     return jobs;
   }
 
+  std::vector<std::string> SetsOf(int64_t trial) const {
+    const SweepSettings& settings = journal_->settings();
+    if (settings.method != "tpe") return planned_[trial];
+    const auto& trials = journal_->trials();
+    const bool begun = trial < static_cast<int64_t>(trials.size()) && !trials[trial].sets.empty();
+    return begun ? trials[trial].sets
+                 : TpeSets(options_.python, settings, journal_->folder(), trial);
+  }
+
   void Begin(const SweepJob& job, int slot) {
-    const std::vector<std::string>& sets = planned_[job.trial];
+    const std::vector<std::string> sets = SetsOf(job.trial);
     WaitUntilLeft(journal_->folder(), job.trial, metric_);
     journal_->Begin(job.trial, job.rung, sets);
     Running& running = jobs_[slot];
@@ -217,6 +227,7 @@ SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, in
     progress.score = std::nan("");
   }
   end.iter = progress.iter;
+  end.seconds = std::max(0.0, progress.seconds - journal.trials()[trial].seconds);
   if (code != 0) {
     end.error = FirstError(TrialLog(journal.folder(), trial), log_begin);
     if (end.error.empty()) {

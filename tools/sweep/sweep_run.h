@@ -14,6 +14,7 @@ namespace doppio {
 
 struct SweepRunOptions {
   std::string program;            // the path of the doppio program
+  std::string python;             // the interpreter that has Optuna, for the method tpe
   std::vector<WorkerSlot> slots;  // one trial runs in each slot at a time
   std::optional<int64_t> only;    // run only this trial
 };
@@ -23,8 +24,9 @@ struct SweepRunOptions {
 // false if a signal arrived or a trial was stopped from outside.
 bool RunTrials(const SweepRunOptions& options, SweepJournal* journal);
 
-// Returns the result of a trial from its run folder. `code` is the exit code of its training. The
-// messages of this training begin at byte `log_begin` of the trial's log.
+// Returns the result of a trial from its run folder, with the seconds since its last end. `code` is
+// the exit code of its training. The messages of this training begin at byte `log_begin` of the
+// trial's log.
 SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, int code,
                         int64_t log_begin);
 // Prints a line about the progress of a sweep to standard error.

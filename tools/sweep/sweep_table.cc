@@ -145,15 +145,6 @@ void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& r
   }
 }
 
-nlohmann::json SweepValues(const std::vector<std::string>& sets) {
-  nlohmann::json values = nlohmann::json::object();
-  for (const std::string& set : sets) {
-    const auto [name, value] = SplitSet(set);
-    values[name] = value;
-  }
-  return values;
-}
-
 nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows,
                          int64_t best) {
   nlohmann::json out{{"sweep", journal.folder()},

@@ -37,8 +37,6 @@ void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>&
 // Prints one line per trial, with its values, as CSV (RFC 4180).
 void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& rows,
                    std::ostream& out);
-// Converts NAME=VALUE texts to an object: {"base_lr": "0.1"}.
-nlohmann::json SweepValues(const std::vector<std::string>& sets);
 // Returns the sweep with all rows. `best` is the number of the best trial, or -1.
 nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows,
                          int64_t best);

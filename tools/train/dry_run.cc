@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "solvers/update/rule_check.h"
 #include "tools/nets/describe.h"
 #include "tools/nets/placement.h"
 #include "tools/train/old_files.h"
@@ -12,7 +13,8 @@ namespace doppio {
 namespace {
 
 void PrintDryRun(const Flags& flags, Trainer* trainer, int ranks, int64_t free) {
-  for (const std::string& line : DescribeTraining(trainer, ranks, free)) std::cout << line << '\n';
+  for (const std::string& line : DescribeTraining(trainer, ranks, free, true))
+    std::cout << line << '\n';
   const std::string old_files = OldFilesText(OldFiles(*trainer, flags.trace, flags.no_overwrite));
   if (!old_files.empty()) std::cout << old_files << '\n';
   for (const std::string& line : PlacementLines(trainer->train_net(), flags.log_placement))
@@ -54,7 +56,7 @@ void DryRun(const TrainingRequest& asked, const TrainerOptions& training, const 
     trainer = std::make_unique<Trainer>(asked.solver, training);
   } catch (const MemoryShortage& e) {
     for (const std::string& line :
-         DescribeMemory(e.use(), 0, asked.solver.param.type(), *training.plan.device, free)) {
+         DescribeMemory(e.use(), 0, HistoryText(asked.solver.param), *training.plan.device, free)) {
       std::cout << line << '\n';
     }
     throw;

@@ -4,6 +4,8 @@
 
 #include "core/base/file.h"
 #include "tools/cli/shell_quoted.h"
+#include "tools/nets/nets.h"
+#include "tools/nets/object_net.h"
 #include "tools/train/training_end.h"
 
 namespace doppio {
@@ -33,6 +35,15 @@ CommandLine WithoutMaxIter(CommandLine line) {
   return line;
 }
 
+// Returns the command that applies the deploy net to images.
+std::string CommandFor(const std::string& deploy) {
+  try {
+    return FindsObjects(LoadNet(NetFileOptions(), deploy, TEST).net) ? " detect" : " classify";
+  } catch (const Error&) {
+    return " classify";  // which reports the mistakes in the file
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> NextSteps(const CommandLine& line, const SolverSpec& solver,
@@ -46,8 +57,10 @@ std::vector<std::string> NextSteps(const CommandLine& line, const SolverSpec& so
                     OverridesText(line));
   }
   const std::string deploy = DirName(solver.train.file) + "deploy.prototxt";
-  if (FileExists(deploy))
-    steps.push_back(program + " classify --model=" + ShellQuoted(deploy) + weights + " IMAGES");
+  if (FileExists(deploy)) {
+    steps.push_back(program + CommandFor(deploy) + " --model=" + ShellQuoted(deploy) + weights +
+                    " IMAGES");
+  }
   if (!run_dir.empty()) steps.push_back(program + " report " + ShellQuoted(run_dir));
   if (solver.param.has_max_iter() && !result.stopped_early) {
     steps.push_back(ResumeCommand(WithoutMaxIter(line), result.state_file, run_dir) +

@@ -11,9 +11,9 @@
 
 namespace doppio {
 
-// Returns complete command lines for use after the training that `line` started: test, classify (if
-// a deploy.prototxt is next to the net), a report of the run folder, and a training with twice as
-// many iterations. Returns an empty list if the training wrote no weights.
+// Returns complete command lines for use after the training that `line` started: test, classify
+// or detect (if a deploy.prototxt is next to the net), a report of the run folder, and a training
+// with twice as many iterations. Returns an empty list if the training wrote no weights.
 std::vector<std::string> NextSteps(const CommandLine& line, const SolverSpec& solver,
                                    const TrainResult& result, const std::string& run_dir);
 

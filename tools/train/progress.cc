@@ -35,6 +35,11 @@ std::string ProgressText(const Progress& progress, double images_per_second,
                                              : 0;
   std::vector<std::string> parts;
   parts.push_back(std::to_string(progress.iteration) + "/" + std::to_string(progress.max_iter));
+  if (progress.max_epoch > 0) {
+    // The last batch may begin the next epoch.
+    const double epoch = std::min(progress.epoch, static_cast<double>(progress.max_epoch));
+    parts.push_back("epoch " + Fixed(epoch, 1) + "/" + std::to_string(progress.max_epoch));
+  }
   parts.push_back("loss " + Short(progress.smoothed_loss));
   if (images_per_second > 0) {
     parts.push_back(Thousands(std::llround(images_per_second)) + " img/s");

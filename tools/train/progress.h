@@ -17,9 +17,9 @@
 namespace doppio {
 
 // Returns the progress line: "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr
-// 0.1  data wait 2 %  GPU 97 % 61 °C 540 W". If the line is wider than the terminal, its last parts
-// are left out. `seconds_per_iteration` is 0 if it is not known yet; `data_wait_share` is in [0,
-// 1].
+// 0.1  data wait 2 %  GPU 97 % 61 °C 540 W". With max_epoch, "epoch 3.2/15" follows the iteration.
+// If the line is wider than the terminal, its last parts are left out. `seconds_per_iteration` is 0
+// if it is not known yet; `data_wait_share` is in [0, 1].
 std::string ProgressText(const Progress& progress, double images_per_second,
                          double seconds_per_iteration, double data_wait_share,
                          const Terminal& terminal, const GpuReading& gpu = GpuReading());

@@ -94,7 +94,7 @@ TrainerOptions MakeTrainerOptions(const StartOptions& options, const std::string
 TrainingRequest::TrainingRequest(const CommandLine& line) : line(line) {
   CheckStart(line.flags);
   effects = SignalEffects(line.flags);
-  terminal = ProgressTerminal(line.flags);
+  if (!line.quiet) terminal = ProgressTerminal(line.flags);
   traced = TraceRequestOf(line.flags);
   solver = LoadSolver(line.flags);
   const std::string& monitor = line.flags.monitor;

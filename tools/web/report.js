@@ -115,10 +115,11 @@ class Report {
       this.draw();
     });
     this.bars = new LayerBars(this.view);
+    this.evaluations = html("div", {});
     this.grid = html("div", {class: "grid"});
     this.status = html("p", {class: "faint", role: "status"});
     document.body.append(html("header", {class: "top"}, html("div", {}, html("h1", {}, data.title), this.status), themeButton()),
-                         this.controls(), html("main", {}, this.table.card, this.grid, this.parallel.card, this.bars.card));
+                         this.controls(), html("main", {}, this.table.card, this.grid, this.parallel.card, this.bars.card, this.evaluations));
   }
 
   controls() {
@@ -191,9 +192,20 @@ class Report {
     if (cards.some((card, i) => this.grid.children[i] !== card)) this.grid.replaceChildren(...cards);
     this.parallel.setRuns(loaded, differing(loaded), metricsOf(loaded));
     this.bars.setRuns(loaded);
+    this.drawEvaluations(loaded);
     const running = this.runs.filter((run) => run.status === "running").length;
     this.status.textContent = [`${this.runs.length} ${this.runs.length === 1 ? "run" : "runs"}`, running ? `${running} running` : null,
                                this.live ? `as of ${new Date().toLocaleTimeString()}` : null].filter(Boolean).join(" · ");
+  }
+
+  // Draws the evaluations of the runs that are shown, unless they are drawn already.
+  drawEvaluations(loaded) {
+    const shown = loaded.filter((run) => run.evaluation && !this.view.hidden.has(run.name));
+    const key = JSON.stringify(shown.map((run) => [run.name, run.evaluation.iteration, run.status]));
+    if (key === this.evaluated) return;
+    this.evaluated = key;
+    this.evaluations.replaceChildren(...shown.flatMap((run) => [
+      html("h2", {class: "evaluation"}, swatch(run), `Evaluation of ${run.name}`), html("div", {class: "grid"}, ...evaluationCards(run.evaluation))]));
   }
 
   // Fetches a run. For a hidden run only the numbers in the table are needed, so it fetches few points.

@@ -33,12 +33,17 @@ std::string NearestName(const std::string& name, const std::vector<std::string>&
   // Compares names without their extension. A common extension would allow more edits and suggest
   // "train.prototxt" for "test.prototxt".
   const std::string ending = fs::path(name).extension().string();
-  std::vector<std::string> stems;
+  const std::string own_stem = fs::path(name).stem().string();
+  std::vector<std::string> stems, endings;
   for (const std::string& other : names) {
-    if (fs::path(other).extension() == ending) stems.push_back(fs::path(other).stem().string());
+    const fs::path path(other);
+    if (path.extension() == ending) stems.push_back(path.stem().string());
+    if (path.stem() == own_stem) endings.push_back(path.extension().string());
   }
-  const std::string stem = Nearest(fs::path(name).stem().string(), stems);
-  return stem.empty() ? "" : stem + ending;
+  const std::string stem = Nearest(own_stem, stems);
+  if (!stem.empty()) return stem + ending;
+  const std::string near_ending = Nearest(ending, endings);
+  return near_ending.empty() ? "" : own_stem + near_ending;
 }
 
 bool Exists(const fs::path& path) {

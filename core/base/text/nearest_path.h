@@ -7,8 +7,8 @@
 namespace doppio {
 
 // Returns an existing path that differs from `path` in one component: by a missing or additional
-// extension (".prototxt", ".h5"), or by at most as many edits as Nearest() allows, not counting a
-// common extension. Returns "" if there is none.
+// extension (".prototxt", ".h5"), or by at most as many edits of its stem, or of its extension, as
+// Nearest() allows. Returns "" if there is none.
 std::string NearestPath(const std::string& path);
 
 // Returns "; did you mean 'lenet_solver.prototxt'?", or "" if no path is close enough.

@@ -39,6 +39,7 @@ enum class Feature {
   kIterSize,
   kClipping,
   kNormRates,
+  kMatrices,
   kLossRate,
   kSnapshotDiff,
   kDebugInfo,

@@ -135,6 +135,26 @@ struct Gaussian {
   }
 };
 
+// A normal number that is drawn again until it is within 2 standard deviations of the mean, as in
+// TensorFlow. The standard deviation of the result is 0.88 `std`.
+struct TruncatedNormal {
+  static void Check(const FillerParameter& filler, const Shape&) {
+    CheckNotSparse(filler);
+    if (!(filler.std() >= 0)) Mistake(filler, "std must not be negative");
+  }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    Each(f.shape.count(), out, [&](int64_t i) {
+      uint64_t attempt = 0;
+      float normal = 0;
+      do {
+        normal = f.random.Normal(attempt++, f.first + static_cast<uint64_t>(i));
+      } while (std::fabs(normal) > 2);
+      return f.filler.mean() + f.filler.std() * normal;
+    });
+  }
+};
+
 struct PositiveUnitball {
   static void Check(const FillerParameter& filler, const Shape& shape) {
     CheckNotSparse(filler);
@@ -193,6 +213,36 @@ struct Bilinear {
     };
     Each(f.shape.count(), out,
          [&](int64_t i) { return gain * triangle(i % size) * triangle(i / size % size); });
+  }
+};
+
+// A convolution that copies its input: 1 at the centre of the kernel from input i to output i, as
+// far as both exist, and 0 elsewhere. Each of `groups` groups of outputs has such an identity.
+// Zagoruyko, Komodakis, "DiracNets", 2017; the values are those of torch.nn.init.dirac_.
+struct Dirac {
+  static void Check(const FillerParameter& filler, const Shape& shape) {
+    CheckNotSparse(filler);
+    if (shape.rank() < 3 || shape.rank() > 5) {
+      Mistake(filler, "needs the weights of a convolution, with 3 to 5 axes, but the blob is " +
+                          shape.ToString());
+    }
+    if (filler.groups() < 1 || shape[0] % filler.groups() != 0) {
+      Mistake(filler, StrCat("groups ", filler.groups(), " do not divide the outputs of ",
+                             shape.ToString()));
+    }
+  }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    const int64_t inputs = f.shape[1], kernel = f.shape.count(2);
+    const int64_t outputs = f.whole[0] / f.filler.groups();  // of a group
+    const int64_t first_row = static_cast<int64_t>(f.first) / f.shape.count(1);
+    int64_t center = 0;
+    for (int axis = 2; axis < f.shape.rank(); ++axis)
+      center = center * f.shape[axis] + f.shape[axis] / 2;
+    Each(f.shape.count(), out, [&](int64_t i) {
+      const int64_t row = (first_row + i / (inputs * kernel)) % outputs;
+      return i / kernel % inputs == row && i % kernel == center ? 1.0f : 0.0f;
+    });
   }
 };
 
@@ -258,10 +308,12 @@ struct Gabor {
 DOPPIO_REGISTER(FillerTypes, "constant", MakeFillerType<Constant>());
 DOPPIO_REGISTER(FillerTypes, "uniform", MakeFillerType<Uniform>());
 DOPPIO_REGISTER(FillerTypes, "gaussian", MakeFillerType<Gaussian>());
+DOPPIO_REGISTER(FillerTypes, "truncated_normal", MakeFillerType<TruncatedNormal>());
 DOPPIO_REGISTER(FillerTypes, "positive_unitball", MakeFillerType<PositiveUnitball>());
 DOPPIO_REGISTER(FillerTypes, "xavier", MakeFillerType<Xavier>());
 DOPPIO_REGISTER(FillerTypes, "msra", MakeFillerType<Msra>());
 DOPPIO_REGISTER(FillerTypes, "bilinear", MakeFillerType<Bilinear>());
+DOPPIO_REGISTER(FillerTypes, "dirac", MakeFillerType<Dirac>());
 DOPPIO_REGISTER(FillerTypes, "gabor", MakeFillerType<Gabor>());
 
 // Returns the shape of a blob of which `part` is one of `parts` parts.

@@ -1,6 +1,7 @@
 // Initial values of parameters. Implements Caffe's fillers (constant, uniform, gaussian,
-// positive_unitball, xavier, msra, bilinear) and Intel's gabor with counter-based random numbers,
-// so that the values depend only on the seed and the parameter's name.
+// positive_unitball, xavier, msra, bilinear), Intel's gabor, truncated_normal and dirac with
+// counter-based random numbers, so that the values depend only on the seed and the parameter's
+// name.
 #ifndef DOPPIO_CORE_NET_GRAPH_FILLER_H_
 #define DOPPIO_CORE_NET_GRAPH_FILLER_H_
 

@@ -56,9 +56,15 @@ SampleGroup GroupOf(const Graph& graph, const std::vector<int>& nodes) {
   group.rows = RowsOf(graph, nodes[0]);
   group.name = graph.layer(nodes[0]).name();
   std::vector<const SampleSet*> sets;
+  std::string balanced;  // the first name of the layers with classes
   for (int node : nodes) {
+    const std::string& name = graph.layer(node).name();
     sets.push_back(SamplesOf(graph, node));
-    group.name = std::min(group.name, graph.layer(node).name());
+    group.name = std::min(group.name, name);
+    if (sets.back()->classes != nullptr && (balanced.empty() || name < balanced)) {
+      balanced = name;
+      group.rule.classes = sets.back()->classes;
+    }
     group.rule.shuffle = group.rule.shuffle || sets.back()->shuffle;
     group.rule.rand_skip = std::max(group.rule.rand_skip, sets.back()->rand_skip);
   }
@@ -67,7 +73,7 @@ SampleGroup GroupOf(const Graph& graph, const std::vector<int>& nodes) {
   group.rule.count = first.count;
   group.rule.stream = Stream("data", group.name);
   group.rule.order_stream = group.rule.stream ^ (alone ? first.order_salt : Stream("shuffle"));
-  group.rule.blocks = alone ? first.blocks : CommonBlocks(sets);
+  if (group.rule.classes == nullptr) group.rule.blocks = alone ? first.blocks : CommonBlocks(sets);
   group.crop_steps = CropSteps(sets);
   group.draws = group.rule.shuffle || group.rule.rand_skip > 0 || !first.kind.empty() ||
                 std::any_of(sets.begin(), sets.end(), [](const SampleSet* set) {
@@ -154,6 +160,7 @@ std::vector<std::string> SampleNotes(const Graph& graph) {
   for (const SampleGroup& group : FindSampleGroups(graph)) {
     if (group.nodes.size() < 2) continue;
     std::string order;
+    if (group.rule.classes != nullptr) order += ", every class equally often";
     if (group.rule.shuffle) order += ", shuffled";
     if (group.rule.rand_skip > 0) order += ", after a random number of them";
     notes.push_back(StrCat("Sample i of ", Layers(graph, group.nodes), " is one sample",

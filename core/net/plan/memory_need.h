@@ -19,8 +19,8 @@ struct MemoryUse {
   int64_t unpadded_params = 0;          // `params` without padding
   // The part of `params` and `param_grads` that further devices of replicated layers have.
   int64_t replica_params = 0, replica_grads = 0;
-  int64_t history = 0;        // the solver's history, allocated after the nets; if ranks divide it,
-                              // about the share of one rank
+  int64_t history = 0;        // the solver's history and its scratch memory, allocated after the
+                              // nets; if ranks divide it, about the share of one rank
   int64_t whole_history = 0;  // the history of all parameters
   int64_t exchange = 0;     // buffers that carry gradients to other ranks, allocated after the nets
   int64_t activations = 0;  // the arena: values, gradients and saved memory; blocks may share bytes

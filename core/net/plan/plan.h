@@ -4,6 +4,7 @@
 #ifndef DOPPIO_CORE_NET_PLAN_PLAN_H_
 #define DOPPIO_CORE_NET_PLAN_PLAN_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -64,6 +65,8 @@ struct PlanOptions {
   MemorySaving saving;
   // Copies of the learnable parameters that a solver will allocate on the device after its nets.
   int history_slots = 0;
+  // Returns the bytes of scratch memory that its updates will allocate as well; null: none.
+  std::function<int64_t(const std::vector<Param>&)> update_scratch;
   // Number of ranks that divide these copies among themselves.
   int history_ranks = 1;
   // Bytes per gradient element that the exchange with other ranks will allocate on the device.
@@ -73,6 +76,9 @@ struct PlanOptions {
   bool runs = true;
   // Each blob and its gradient keep their own memory to the end of an iteration. Disables fusion.
   bool keep_all = false;
+  // Edges of the graph whose values a program reads after forward, like outputs of the net: they
+  // are stored in the plain layout and keep their memory. Edges inside a chain are left out.
+  std::vector<int> shown = {};
   bool sync_statistics = false;  // see KernelArgs
   // For a net without a loss: backward starts from the values that the user writes to the gradients
   // of the outputs. They are zero until then.

@@ -85,6 +85,7 @@ void CountMemory(const Draft& draft, const ParamBytes& bytes, const ParamStore& 
   memory.whole_history = options.history_slots * slot * element_bytes;
   memory.history = options.history_slots * element_bytes *
                    (slot - divided + (divided + options.history_ranks - 1) / options.history_ranks);
+  if (options.update_scratch) memory.history += options.update_scratch(params.params());
   if (options.backward) memory.exchange = options.exchange_bytes * (bytes.grads / element_bytes);
 }
 

@@ -165,9 +165,11 @@ class Chooser {
   // Users read outputs, so the outputs of the layers in a stage are stored in the plain layout and
   // in full precision, and are kept until the iteration ends.
   void ShowOutputs(int stage) {
-    for (int output : graph_.outputs) {
+    std::vector<int> shown_edges = draft_.options.shown;
+    shown_edges.insert(shown_edges.end(), graph_.outputs.begin(), graph_.outputs.end());
+    for (int output : shown_edges) {
       const int maker = edge(output).producer;
-      if (graph_.nodes[maker].stage != stage) continue;
+      if (graph_.nodes[maker].stage != stage || GroupOf(output) < 0) continue;
       const TensorSpec plain{edge(output).shape, draft_.options.dtype, Layout()};
       int& shown = draft_.edge_group[output];
       shown = groups_.Convert(shown, plain, maker);

@@ -66,14 +66,18 @@ class ValuePlanner {
         draft_.memory.unshared += PlacedBytes(top.spec.bytes());
         continue;
       }
-      NoteRefused(it, i);
+      if (i == 0) NoteRefused(t);
       top.storage = draft_.AddBlock(top.place, top.spec.bytes(), t, t);
     }
   }
 
-  // Adds a note if the file requests in-place work that would destroy a value that is still needed.
-  void NoteRefused(const Item& it, size_t top) {
-    if (it.reorder || top != 0 || draft_.options.keep_all) return;
+  // Adds a note if the file requests in-place work that would destroy a value that is still needed,
+  // except if only the layer's own backward needs it, as BatchNorm's does: Caffe's layers of these
+  // kinds keep a copy themselves.
+  void NoteRefused(int t) {
+    const Item& it = item(t);
+    if (it.reorder || draft_.options.keep_all || it.bottoms.empty()) return;
+    if (group(it.bottoms[0]).backward_readers == std::vector<int>{t}) return;
     const LayerParameter& param = draft_.graph->layer(it.node).param;
     if (param.bottom_size() == 0 || param.top_size() == 0 || param.bottom(0) != param.top(0))
       return;

@@ -19,6 +19,7 @@ std::unique_ptr<RunningPlan> ShapePlans::Take(const RunningPlan* before) {
     std::unique_ptr<RunningPlan> first = Make(nullptr);
     // The solver and the exchange have allocated their memory before a later plan is made.
     options_.history_slots = options_.exchange_bytes = 0;
+    options_.update_scratch = nullptr;
     return first;
   }
   const std::vector<Shape> edges = GraphShapes(graph_).edges();

@@ -155,6 +155,7 @@ class Walker {
     const auto* reflection = message->GetReflection();
     const FieldDescriptor* name = field->message_type()->FindFieldByName("name");
     const std::vector<Condition> conditions = Conditions(step.selector);
+    if (step.selector == "*") AddSureParams(step, message);
     const int count = reflection->FieldSize(*message, field);
     std::vector<int> chosen;
     std::vector<std::string> names;
@@ -176,10 +177,19 @@ class Walker {
     const std::string what = field->name();
     if (!conditions.empty() || step.selector == "*" || IsIndex(step.selector)) {
       *missing_ = "no " + what + "[" + step.selector + "]";
+      if (field->message_type() == ParamSpec::descriptor() && step.selector == "*")
+        *missing_ += "; name one by its number: param[0]";
     } else {
       *missing_ = "no " + what + " is '" + step.selector + "'" + DidYouMean(step.selector, names);
     }
     return {};
+  }
+
+  // Adds the elements of `param` that a layer has without them in its text.
+  static void AddSureParams(const PathStep& step, Message* message) {
+    if (step.field->message_type() != ParamSpec::descriptor()) return;
+    auto* layer = static_cast<LayerParameter*>(message);
+    while (layer->param_size() < SureParams(*layer)) layer->add_param();
   }
 
   bool AddParams(const PathStep& step, Message* message, int index, bool sweeping) {

@@ -31,7 +31,8 @@ std::vector<PathStep> ParsePath(const std::string& path, const google::protobuf:
 //
 // Creates missing messages on the path, and missing elements of `param`. But if "*", or conditions
 // with neither a type nor a name, selected the layers, skips layers without the message, and adds
-// `param` only to layers that certainly have that parameter. If an element does not exist, sets
+// `param` only to layers that certainly have that parameter; "param[*]" adds all of these. If an
+// element does not exist, sets
 // `missing` to an explanation: "no layer is 'conv11'; did you mean 'conv1'?".
 using Visit = std::function<void(google::protobuf::Message*, int index, const std::string& path)>;
 void WalkPath(const std::vector<PathStep>& steps, google::protobuf::Message* message,

@@ -134,5 +134,19 @@ TEST(Registry, FindsNamesAndRefusesASecondOfTheSame) {
   EXPECT_THROW(registry.Add("a", 3), Error);
 }
 
+TEST(RethrowWithContext, NamesAPathOnce) {
+  const auto said = [](const std::string& context, const std::string& message) {
+    return Mistake<Error>([&] { RethrowWithContext(FileError(message), {}, context); });
+  };
+  EXPECT_EQ(said("image 'a b.png' (list.txt:3)", "cannot read 'a b.png': No such file"),
+            "image 'a b.png' (list.txt:3): cannot read it: No such file");
+  EXPECT_EQ(said("image '\x1b.png'", "cannot read '\x1b.png': No such file"),
+            "image '\\x1b.png': cannot read it: No such file");
+  EXPECT_EQ(said("layer 'data'", "cannot read 'a.png': No such file"),
+            "layer 'data': cannot read 'a.png': No such file");
+  EXPECT_EQ(said("image 'a'", "corrupt PNG image"), "image 'a': corrupt PNG image");
+  EXPECT_EQ(said("image 'a'", "cannot read 'a'"), "image 'a': cannot read 'a'");
+}
+
 }  // namespace
 }  // namespace doppio

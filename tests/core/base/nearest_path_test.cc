@@ -39,6 +39,11 @@ TEST_F(NearestPathTest, FindsAMissingOrAdditionalEnding) {
   EXPECT_EQ(Nearest("lenet_test.prototxt.txt"), "lenet_test.prototxt");
 }
 
+TEST_F(NearestPathTest, FindsAMisspelledEnding) {
+  EXPECT_EQ(Nearest("lenet_solver.protoxt"), "lenet_solver.prototxt");
+  EXPECT_EQ(Nearest("lenet_slover.protoxt"), "");
+}
+
 TEST_F(NearestPathTest, FindsAMisspelledFolder) {
   EXPECT_EQ(Nearest("examples/minst/net.prototxt"), "examples/mnist/net.prototxt");
   EXPECT_EQ(Nearest("examples/minst/solver.prototxt"), "");

@@ -198,11 +198,11 @@ TEST(CudaActivation, NeedsNoAlignment) {
 // Parameters of uneven sizes: one spans two chunks, one starts at an unaligned position, and one
 // has no gradient. The gradients are in another order.
 std::vector<UpdateSlice> Slices() {
-  return {{0, 1, 10240, 1, 1, true},
-          {64, 69, 64, 2, 0, true},
-          {128, 10135, 192, 1, 1, true},
-          {10241, 10300, 1, 0, 0.5f, true},
-          {10304, 14400, 10304, 1, 2, false}};
+  return {{0, 1, 10240, 1, 1, true, {}},
+          {64, 69, 64, 2, 0, true, {}},
+          {128, 10135, 192, 1, 1, true, {}},
+          {10241, 10300, 1, 0, 0.5f, true, {}},
+          {10304, 14400, 10304, 1, 2, false, {}}};
 }
 
 template <class T>

@@ -56,7 +56,7 @@ TEST(Filler, ConstantIsZeroUnlessSaid) {
 TEST(Filler, FillsRowsOfALargerBlobAsTheWhole) {
   // The rows have three elements, so that parts begin at each of the four numbers of a draw.
   for (const char* text : {"type: 'uniform'", "type: 'gaussian'", "type: 'positive_unitball'",
-                           "type: 'xavier'", "type: 'msra'"}) {
+                           "type: 'xavier'", "type: 'msra'", "type: 'truncated_normal'"}) {
     const std::vector<float> whole = Filled(text, {7, 3});
     for (const int64_t first : {1, 2, 3, 5}) {
       const std::vector<float> part = Filled(text, {2, 3}, 7, static_cast<uint64_t>(first));
@@ -76,6 +76,9 @@ TEST(Filler, FillsPartsByTheRowsOfTheWhole) {
     }
     EXPECT_EQ(parts, Filled(text, {6, 3})) << text;
   }
+  const std::vector<float> whole = Filled("type: 'dirac' groups: 2", {6, 3, 3});
+  const std::vector<float> part = Filled("type: 'dirac' groups: 2", {2, 3, 3}, 7, 2, 3);
+  EXPECT_EQ(part, std::vector<float>(whole.begin() + 18, whole.begin() + 36));
 }
 
 TEST(Filler, UniformHasTheMomentsOfItsInterval) {
@@ -92,6 +95,27 @@ TEST(Filler, GaussianHasMeanAndDeviation) {
   EXPECT_NEAR(m.variance, 0.25, 0.005);
   EXPECT_LT(m.min, 0.3);  // 3.4 standard deviations
   EXPECT_GT(m.max, 3.7);
+}
+
+TEST(Filler, TruncatedNormalStaysWithinTwoDeviations) {
+  const Moments m = MomentsOf(Filled("type: 'truncated_normal' mean: 1 std: 0.5", {kMany}));
+  EXPECT_GE(m.min, 0);
+  EXPECT_LE(m.max, 2);
+  EXPECT_LT(m.min, 0.01);
+  EXPECT_NEAR(m.mean, 1, 0.005);
+  // 1 - 2 * 2 phi(2) / (2 Phi(2) - 1) of the variance remains.
+  EXPECT_NEAR(m.variance, 0.25 * 0.77374, 0.003);
+}
+
+TEST(Filler, DiracCopiesItsInput) {
+  // Two outputs of three inputs, with kernels of 3 x 2, whose centre is at row 1, column 1.
+  const std::vector<float> values = Filled("type: 'dirac'", {2, 3, 3, 2});
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(values[i], i == 3 || i == 18 + 6 + 3 ? 1 : 0) << i;
+  // More outputs than inputs: the others are 0.
+  EXPECT_EQ(Filled("type: 'dirac'", {3, 1, 3}), (std::vector<float>{0, 1, 0, 0, 0, 0, 0, 0, 0}));
+  // As torch.nn.init.dirac_(w, groups=2) for w of 4 x 1 x 1.
+  EXPECT_EQ(Filled("type: 'dirac' groups: 2", {4, 1, 1}), (std::vector<float>{1, 0, 1, 0}));
 }
 
 TEST(Filler, SparseGaussianKeepsTheGivenNumberPerOutput) {
@@ -207,9 +231,9 @@ TEST(Filler, GaborFillsRowsAsTheWhole) {
 }
 
 TEST(Filler, DoubleGetsTheFloatValues) {
-  for (const char* text :
-       {"type: 'uniform' min: -3", "type: 'gaussian' sparse: 2", "type: 'msra'",
-        "type: 'positive_unitball'", "type: 'bilinear'", "type: 'gabor' std: 0.1"}) {
+  for (const char* text : {"type: 'uniform' min: -3", "type: 'gaussian' sparse: 2", "type: 'msra'",
+                           "type: 'truncated_normal'", "type: 'dirac'", "type: 'positive_unitball'",
+                           "type: 'bilinear'", "type: 'gabor' std: 0.1"}) {
     const std::vector<float> narrow = Filled<float>(text, {5, 3, 4, 4});
     const std::vector<double> wide = Filled<double>(text, {5, 3, 4, 4});
     for (size_t i = 0; i < narrow.size(); ++i)
@@ -239,6 +263,12 @@ TEST(Filler, MistakesSayWhatToDo) {
       FillerMistake("type: 'gaussian' sparse: 4", {3, 9}).find("more than the outputs of 3x9"),
       std::string::npos);
   EXPECT_NE(FillerMistake("type: 'gabor'", {3, 9}).find("needs four axes, but the blob is 3x9"),
+            std::string::npos);
+  EXPECT_NE(FillerMistake("type: 'truncated_normal' std: -1", {3}).find("std must not be negative"),
+            std::string::npos);
+  EXPECT_NE(FillerMistake("type: 'dirac'", {3, 9}).find("with 3 to 5 axes, but the blob is 3x9"),
+            std::string::npos);
+  EXPECT_NE(FillerMistake("type: 'dirac' groups: 2", {3, 9, 1}).find("groups 2 do not divide"),
             std::string::npos);
   EXPECT_NE(FillerMistake("type: 'gabor' std: -1", {1, 1, 3, 3}).find("std must not be negative"),
             std::string::npos);

@@ -156,6 +156,17 @@ TEST(Overrides, StarGivesAParamOnlyToLayersThatHaveParameters) {
   EXPECT_EQ(net.layer(4).param_size(), 0);
 }
 
+TEST(Overrides, StarOfParamMakesThoseThatALayerHas) {
+  const NetParameter net = Net(kNet, {"net.layer[type=Convolution].param[*].lr_mult=0"});
+  for (const int layer : {2, 3}) {
+    ASSERT_EQ(2, net.layer(layer).param_size());
+    for (const ParamSpec& param : net.layer(layer).param()) EXPECT_EQ(0, param.lr_mult());
+  }
+  EXPECT_EQ(0, Net(kNet, {"net.layer[*].param[*].lr_mult=0"}).layer(4).param_size());
+  EXPECT_THAT(OverrideMistake({"net.layer[relu].param[*].lr_mult=0"}),
+              HasSubstr("no param[*]; name one by its number: param[0]"));
+}
+
 TEST(Overrides, StarPassesOverLayersWithoutTheMessage) {
   const NetParameter net = Net(kNet, {"net.layer[*].data_param.batch_size=5"});
   EXPECT_EQ(net.layer(1).data_param().batch_size(), 5);

@@ -258,6 +258,14 @@ TEST(Plan, SaysWhichInPlaceWritesGotTheirOwnMemory) {
   EXPECT_NE(built.net->plan().notes[0].find("layer 'p' works in place"), std::string::npos);
 }
 
+TEST(Plan, SaysNothingOfInPlaceLayersWhoseOwnBackwardNeedsTheValue) {
+  const Built built =
+      Train(kInput + Conv("c1", "x", 4) + Layer("b", "BatchNorm", "c1", "c1") +
+                Layer("s", "Scale", "c1", "c1") + Layer("r", "ReLU", "c1", "c1") + Classifier("c1"),
+            false, "");
+  EXPECT_TRUE(built.net->plan().notes.empty()) << built.net->plan().notes[0];
+}
+
 TEST(Plan, OrdersTheArenaByWhenBackwardFinishes) {
   const Built built =
       Train(kInput + Conv("c1", "x", 4) + Conv("c2", "c1", 4) + Classifier("c2"), false);

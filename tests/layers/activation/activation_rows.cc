@@ -63,6 +63,11 @@ bool DrawRelu6(NetDraft* draft) { return AddActivation(draft, "ReLU6"); }
 bool DrawMish(NetDraft* draft) { return AddActivation(draft, "Mish"); }
 bool DrawHardSwish(NetDraft* draft) { return AddActivation(draft, "HardSwish"); }
 
+bool DrawGelu(NetDraft* draft) {
+  return AddActivation(draft, "GELU",
+                       DrawnMessage(draft).Maybe("approximate", {"NONE", "TANH"}).In("gelu_param"));
+}
+
 bool DrawClip(NetDraft* draft) {
   const std::string range =
       draft->draw().Of<std::string>({"min: -1 max: 1", "min: 0 max: 6", "min: -0.5 max: 0.25",
@@ -103,6 +108,7 @@ DOPPIO_REGISTER(LayerRows, "AbsVal", {&DrawAbsVal, LayerRow::kKinks});
 DOPPIO_REGISTER(LayerRows, "BNLL", {&DrawBnll});
 DOPPIO_REGISTER(LayerRows, "ReLU6", {&DrawRelu6, LayerRow::kKinks});
 DOPPIO_REGISTER(LayerRows, "Mish", {&DrawMish});
+DOPPIO_REGISTER(LayerRows, "GELU", {&DrawGelu});
 DOPPIO_REGISTER(LayerRows, "HardSwish", {&DrawHardSwish, LayerRow::kKinks});
 // In place, Clip passes the whole gradient, as in Caffe, so the gradient is not the derivative.
 DOPPIO_REGISTER(LayerRows, "Clip", {&DrawClip, LayerRow::kKinks});

@@ -107,6 +107,36 @@ TEST(Mish, WeighsByTheTangentOfASmoothMaximumAndDoesNotOverflow) {
                             {3, 0.8 + 0.24 * kLn2, 5.0 / 13 - 48.0 / 169 * kLn2, 1, 0});
 }
 
+// Values of the normal distribution function from Abramowitz and Stegun, table 26.1, and of tanh.
+TEST(GELU, WeighsByTheNormalDistribution) {
+  LayerCase("type: 'GELU'")
+      .Bottom({4}, {-1, 0, 0.5, 2})
+      .ExpectTop({4}, {-0.158655253931457, 0, 0.5 * 0.691462461274013, 2 * 0.977249868051821},
+                 1e-12)
+      .ExpectBottomGradient({1, 1, 1, 2}, {0.158655253931457 - 0.241970724519143, 0.5,
+                                           0.691462461274013 + 0.5 * 0.352065326764300,
+                                           2 * (0.977249868051821 + 2 * 0.053990966513188)});
+  const double u = std::sqrt(2 / M_PI) * (2 + 0.044715 * 8);
+  LayerCase("type: 'GELU' gelu_param { approximate: TANH }")
+      .Bottom({2}, {2, 0})
+      .ExpectTop({2}, {1 + std::tanh(u), 0}, 1e-12);
+}
+
+// The fast formulas are within a unit in the last place of a float of x Phi(x), also far below 0.
+TEST(GELU, IsExactInSinglePrecision) {
+  std::vector<double> points;
+  for (int i = -1400; i <= 600; ++i) points.push_back(static_cast<float>(i * 0.0101));
+  for (const double point : {-1e30, -1e-30, 1e-30, 1e30, -40.0, 40.0})
+    points.push_back(static_cast<float>(point));
+  const std::vector<double> tops =
+      LayerCase("type: 'GELU'").Bottom({static_cast<int64_t>(points.size())}, points).FastTop();
+  for (size_t i = 0; i < points.size(); ++i) {
+    const double want = points[i] * std::erfc(-points[i] * std::sqrt(0.5)) / 2;
+    const double unit = std::max(std::fabs(want) * 0x1p-23, 0x1p-149);
+    EXPECT_NEAR(tops[i], want, unit) << points[i];
+  }
+}
+
 TEST(HardSwish, IsAParabolaBetweenMinus3And3) {
   LayerCase("type: 'HardSwish'")
       .Bottom({6}, {-4, -3, -1.5, 1, 3, 4})
@@ -266,6 +296,8 @@ const Activation kActivations[] = {
     {"Mish", "", -4, 4},
     {"HardSwish", "", -2.9, 2.9},
     {"HardSwish", "", 2, 5, 3},
+    {"GELU", "", -4, 4},
+    {"GELU", "gelu_param { approximate: TANH }", -4, 4},
 };
 
 class EveryActivation : public TestOnDevices<Activation> {

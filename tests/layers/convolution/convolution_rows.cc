@@ -16,7 +16,7 @@ constexpr int64_t kMostConvKernel = 64;    // larger than all maps
 constexpr int64_t kMostConvMacs = 400000;  // of a layer
 constexpr int64_t kMostUnfolded = 128;     // channels of the top of Im2col
 
-// Adds the first weights, of about `size`. Two of the fillers suit only images. NetDraft::Filler
+// Adds the first weights, of about `size`. Three of the fillers suit only images. NetDraft::Filler
 // draws them without their shape, and larger than deep nets bear.
 void SetConvWeights(NetDraft* draft, const ConvWindows& windows, double size, DrawnFields* fields) {
   Draw& draw = draft->draw();
@@ -27,11 +27,14 @@ void SetConvWeights(NetDraft* draft, const ConvWindows& windows, double size, Dr
     fields->Add(filler.In("weight_filler"));
   } else if (images && draw.Chance(0.06)) {
     fields->Add(filler.SetText("type", "gabor").Set("std", size).In("weight_filler"));
+  } else if (images && draw.Chance(0.06)) {
+    fields->Add(filler.SetText("type", "dirac").In("weight_filler"));
   } else {
     std::string text;
+    const auto names = [&](const char* type) { return text.find(type) != std::string::npos; };
     do {
       text = draft->Filler("weight_filler", size);
-    } while (text.find("bilinear") != std::string::npos || text.find("gabor") != std::string::npos);
+    } while (names("bilinear") || names("gabor") || names("dirac"));
     fields->Add(text);
   }
 }

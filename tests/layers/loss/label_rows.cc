@@ -86,9 +86,9 @@ bool DrawSoftmaxLossType(NetDraft* draft, const char* type) {
   Draw& draw = draft->draw();
   const std::optional<ClassPrediction> prediction = DrawPrediction(draft, true);
   if (!prediction) return false;
-  const int64_t way = draw.Int(0, 6);
+  const int64_t way = draw.Int(0, 7);
   if (way == 0) return AddSoftLabelLoss(draft, type, *prediction);
-  const bool smooths = way == 1, weighs = way == 2;
+  const bool smooths = way == 1, weighs = way == 2, counts = way == 3;
   DrawnFields fields(&draw);
   MaybeIgnoreLabel(draw, 0.3, prediction->classes(), &fields);
   SetNormalization(draw, prediction->blob.shape[0], prediction->positions(), &fields);
@@ -96,7 +96,10 @@ bool DrawSoftmaxLossType(NetDraft* draft, const char* type) {
   fields.Maybe(weighs ? 1 : 0.06, "weight_by_label_freqs", weighs);
   for (int64_t c = 0; weighs && c < prediction->classes(); ++c)
     fields.Set("class_weighting", draw.Real(0, 2));
-  const int tops = smooths || weighs ? draw.Of<int>({1, 1, 2}) : draw.Of<int>({1, 1, 1, 2, 3});
+  for (int64_t c = 0; counts && c < prediction->classes(); ++c)
+    fields.Set("class_counts", draw.Real(1, 9));
+  const int tops =
+      smooths || weighs || counts ? draw.Of<int>({1, 1, 2}) : draw.Of<int>({1, 1, 1, 2, 3});
   return draft->Add({type,
                      {prediction->blob.name, DrawClassLabels(draft, *prediction).name},
                      tops,
@@ -216,7 +219,9 @@ LayerRow InfogainRow() {
   return {&DrawInfogainLoss,
           LayerRow::kWholeBatch | LayerRow::kKinks,
           0.7,
-          {{"loss_param.normalize", refused}, {"loss_param.class_weighting", refused}},
+          {{"loss_param.normalize", refused},
+           {"loss_param.class_weighting", refused},
+           {"loss_param.class_counts", refused}},
           LayerRow::kLoss,
           &InfogainTraits};
 }

@@ -210,6 +210,22 @@ TEST_ON_DEVICES(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
   }
 }
 
+// 6 and 2 samples: weights 8 / (2 * 6) and 8 / (2 * 2). A class without samples weighs nothing.
+TEST_ON_DEVICES(SoftmaxWithLoss, WeighsClassesByTheirCounts) {
+  const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
+  SoftmaxLossCase("loss_param { class_counts: [6, 2] }")
+      .Bottom({2, 2}, {0, kLn3, 0, kLn3})
+      .Bottom({2}, {0, 1})
+      .ExpectTop({}, {(ln4 * 2 / 3 + ln43 * 2) / 2});
+  SoftmaxLossCase("loss_param { class_counts: [3, 0, 3] }")
+      .Bottom({2, 3}, {0, 0, 0, 0, 0, 0})
+      .Bottom({2}, {0, 1})
+      .ExpectTop({}, {kLn3 / 2});
+  LayerCase c = SoftmaxLossCase("loss_param { class_counts: [5, 1, 30] ignore_label: 1 }");
+  c.RandomBottom({3, 3, 5, 1}, -2, 2).LabelBottom({3, 1, 5, 1}, 3).AsLoss();
+  c.ExpectGradient().ExpectBackendsAgree();
+}
+
 TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
   auto with = [](const std::string& param) {
     LayerCase c = SoftmaxLossCase("loss_param { " + param + " }");
@@ -224,6 +240,17 @@ TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
   with(on + "class_weighting: 1 class_weighting: -1").ExpectMistake({"class_weighting is -1"});
   with(on + "class_weighting: 1 class_weighting: 1 label_smoothing: 0.1")
       .ExpectMistake({"label_smoothing and class_weighting cannot be combined"});
+  with("class_counts: 4")
+      .ExpectMistake({"class_counts needs one number for each of the 2 classes, found 1"});
+  with("class_counts: [4, -1]").ExpectMistake({"class_counts is -1"});
+  with("class_counts: [0, 0]").ExpectMistake({"class_counts are all 0"});
+  with("class_counts: [4, 1] label_smoothing: 0.1")
+      .ExpectMistake({"label_smoothing and class_counts cannot be combined"});
+  with("class_counts: [4, 1] " + on + "class_weighting: 1 class_weighting: 1")
+      .ExpectMistake({"class_counts and class_weighting cannot be combined"});
+  with("class_counts: [4, 1]")
+      .Tops(3)
+      .ExpectMistake({"class_counts and a third top cannot be combined"});
   with(on + "class_weighting: 1 class_weighting: 1")
       .Tops(3)
       .ExpectMistake({"class_weighting and a third top cannot be combined"});
@@ -231,6 +258,10 @@ TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
       .RandomBottom({2, 2})
       .RandomBottom({2, 2}, 0, 1)
       .ExpectMistake({"cannot be combined with class_weighting"});
+  SoftmaxLossCase("loss_param { class_counts: [4, 1] }")
+      .RandomBottom({2, 2})
+      .RandomBottom({2, 2}, 0, 1)
+      .ExpectMistake({"cannot be combined with class_counts"});
 }
 
 // Labels of the same shape as the predictions are targets for each class.

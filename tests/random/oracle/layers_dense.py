@@ -26,6 +26,41 @@ def inner_product(layer, x):
     return y.reshape(list(x.shape[:axis]) + [outputs])
 
 
+@layer_type("MatMul")
+def matmul(layer, a, b):
+    fields = layer.fields("matmul_param")
+    turned = [x.transpose(-1, -2) if fields.get("transpose_" + name, False) else x for name, x in (("a", a), ("b", b))]
+    return turned[0] @ turned[1]
+
+
+def relative_biases(layer, fields, heads, positions):
+    """Returns the learned biases of all pairs of positions, which are a grid."""
+    rows = int(fields.get("grid_rows", 1))
+    columns = positions // rows
+    learned = layer.weight(0, [heads, 2 * rows - 1, 2 * columns - 1])
+    at = torch.arange(positions)
+    down, across = at // columns, at % columns
+    return learned[:, down[:, None] - down + rows - 1, across[:, None] - across + columns - 1]
+
+
+@layer_type("Attention")
+def attention(layer, q, k, v, mask=None):
+    fields = layer.fields("attention_param")
+    heads = int(fields.get("heads", 1))
+    q, k, v = (x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(1, 2) for x in (q, k, v))
+    scores = q @ k.transpose(2, 3) * fields.real("scale", q.shape[3] ** -0.5)
+    keeps = mask is not None and fields.get("mask", "ADD") == "KEEP"
+    if mask is not None and not keeps:
+        scores = scores + mask
+    if fields.get("relative_bias", False):
+        scores = scores + relative_biases(layer, fields, heads, scores.shape[2])
+    seen = (mask.detach() != 0).double().expand(scores.shape) if keeps else torch.ones_like(scores)
+    scores = torch.where(seen > 0, scores, torch.full_like(scores, -1e30))
+    weights = (scores - scores.detach().max(3, keepdim=True)[0]).exp() * seen
+    weights = weights / weights.sum(3, keepdim=True).clamp(min=1e-300)
+    return (weights @ v).transpose(1, 2).reshape(q.shape[0], q.shape[2], -1)
+
+
 @layer_type("Embed")
 def embed(layer, x):
     fields = layer.fields("embed_param")

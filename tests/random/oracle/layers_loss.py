@@ -67,6 +67,10 @@ def softmax_with_loss(layer, x, label):
         each = (1 - smoothing) * each + smoothing * losses.mean(1)
         if fields.get("weight_by_label_freqs", False):
             each = each * torch.tensor(fields.reals("class_weighting"))[index]
+        counts = torch.tensor(fields.reals("class_counts"))
+        if len(counts) > 0:
+            used = counts > 0
+            each = each * torch.where(used, counts.sum() / (used.sum() * counts), torch.zeros(()))[index]
     each = torch.where(valid, each, torch.zeros(()))
     loss = norm.divide(each.sum(), form.outer, form.outer * form.inner, valid.sum())
     return (loss, logs.exp().reshape(x.shape), each.reshape(label.shape if not soft else [-1]))[:len(layer.tops)]

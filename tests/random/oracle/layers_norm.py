@@ -1,7 +1,9 @@
 """Layers that normalise by means, variances and norms."""
+from math import prod
+
 import torch
 
-from layer_types import layer_type
+from layer_types import axis_of, layer_type
 
 
 def channels_of(x):
@@ -90,3 +92,34 @@ def normalize(layer, x):
     norm = ((flat * flat).sum(axes, keepdim=True) + fields.real("eps", 1e-10)).sqrt()
     factor = layer.weight(0, [1, 1 if fields.get("channel_shared", True) else flat.shape[1], 1])
     return (flat / norm * factor).reshape(x.shape)
+
+
+def learned_norm(layer, fields, x, groups, shape):
+    """Normalises each part of the first axis of `groups` and applies factors and biases, which `shape` spreads over x."""
+    variance, mean = torch.var_mean(groups, 1, unbiased=False, keepdim=True)
+    y = ((groups - mean) / (variance + fields.real("eps", 1e-5)).sqrt()).reshape(x.shape)
+    scales = fields.get("scale_term", True)
+    if scales:
+        y = y * layer.weight(0, shape)
+    return y + layer.weight(int(scales), shape) if fields.get("bias_term", True) else y
+
+
+@layer_type("LayerNorm")
+def layer_norm(layer, x):
+    fields = layer.fields("layer_norm_param")
+    axis = axis_of(fields, x, -1)
+    rows = x.reshape(prod(x.shape[:axis]), -1)
+    return learned_norm(layer, fields, x, rows, x.shape[axis:])
+
+
+@layer_type("GroupNorm")
+def group_norm(layer, x):
+    fields = layer.fields("group_norm_param")
+    rows = x.reshape(x.shape[0] * int(fields.get("groups", 32)), -1)
+    return learned_norm(layer, fields, x, rows, [x.shape[1]] + [1] * (x.dim() - 2))
+
+
+@layer_type("InstanceNorm")
+def instance_norm(layer, x):
+    rows = x.reshape(x.shape[0] * x.shape[1], -1)
+    return learned_norm(layer, layer.fields("instance_norm_param"), x, rows, [x.shape[1]] + [1] * (x.dim() - 2))

@@ -35,6 +35,13 @@ def swish(layer, x):
     return x * (x * layer.fields("swish_param").real("beta", 1)).sigmoid()
 
 
+@layer_type("GELU")
+def gelu(layer, x):
+    if layer.fields("gelu_param").get("approximate", "NONE") == "TANH":
+        return x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)).tanh()) / 2
+    return x * torch.erfc(-x / math.sqrt(2)) / 2
+
+
 @layer_type("Power", "Exp", "Log")
 def power_exp_log(layer, x):
     fields = layer.fields(layer.type.lower() + "_param")

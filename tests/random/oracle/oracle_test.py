@@ -111,6 +111,8 @@ class OracleTest(unittest.TestCase):
                 ("type: 'Swish' swish_param { beta: 2 }", [0, LN3 / 2], [0, .375 * LN3], [.5, .75 + LN3 * .1875]),
                 ("type: 'Mish'", [0], [0], [.6]),
                 ("type: 'HardSwish'", [-4, 1, 4], [0, 2 / 3, 4], [0, 5 / 6, 1]),
+                ("type: 'GELU'", [0, 1], [0, .841344746068543], [.5, .841344746068543 + .241970724519143]),
+                ("type: 'GELU' gelu_param { approximate: TANH }", [0], [0], [.5]),
                 ("type: 'AbsVal'", [-2, 0, 2], [2, 0, 2], [-1, 0, 1]),
                 ("type: 'BNLL'", [0, -LN3], [LN2, math.log(4 / 3)], [.5, .25]),
                 ("type: 'Power' power_param { power: 3 scale: 2 shift: 1 }", [1, -1], [27, -1], [54, 6]),
@@ -206,6 +208,15 @@ class OracleTest(unittest.TestCase):
         self.check(fields % "transpose: true bias_term: false", [[[1, 2]]], [[[7, 10]]], [[[3, 7]]],
                    params=[[[1, 2], [3, 4]]])
         self.check(fields % "axis: -1 bias_term: false", [[[[1], [2]]]], [[[[3, 4], [6, 8]]]], params=[[[3], [4]]])
+        self.check("type: 'MatMul' matmul_param { transpose_b: true }", [[[[1, 2]], [[3, 4]]], [[[5, 6], [7, 8]]]],
+                   [[[[17, 23]], [[39, 53]]]], [[[[12, 14]], [[12, 14]]], [[[4, 6], [4, 6]]]])
+        # Scores 0 and log 3 make weights 1/4 and 3/4.
+        self.check("type: 'Attention' attention_param { heads: 2 scale: 1 }", [[[[1, 0]]], [[[0, 7], [LN3, -7]]], [[[4, 1], [8, 3]]]],
+                   [[[[7, 2]]]], [None, None, [[[.25, .5], [.75, .5]]]])
+        self.check("type: 'Attention' attention_param { mask: KEEP scale: 1 }",
+                   [[[[1], [1]]], [[[0], [LN3]]], [[[4], [8]]], [[1, 2], [0, 0]]], [[[[7], [0]]]], [[[[3 * LN3 / 4], [0]]]])
+        self.check("type: 'Attention' attention_param { relative_bias: true }", [[[[0], [0]]], [[[0], [0]]], [[[4], [8]]]],
+                   [[[[7], [6]]]], params=[[[LN3, 0, 0]]])
         self.check("type: 'Embed' embed_param { num_output: 2 input_dim: 2 }", [[1, 1.9]], [[[13, 24], [13, 24]]],
                    params=[[[1, 2], [3, 4]], [10, 20]])
         self.check("type: 'Parameter' parameter_param { shape { dim: 2 } } loss_weight: 1", [], [[3, 4]],
@@ -281,6 +292,16 @@ class OracleTest(unittest.TestCase):
         self.check("type: 'Normalize' norm_param { across_spatial: false channel_shared: false }",
                    [[[[[3, 6]], [[4, 8]]]]], [[[[[.6, .6]], [[1.6, 1.6]]]]], params=[[1, 2]])
 
+        # The variances are 4 and 9, so the deviations are 2 and 3; with eps 5 the first becomes 3.
+        self.check("type: 'LayerNorm' layer_norm_param { eps: 0 }", [[[[1, 5], [8, 2]]]], [[[[-2, 11], [2, 9]]]],
+                   params=[[2, 1], [0, 10]])
+        self.check("type: 'LayerNorm' layer_norm_param { eps: 5 scale_term: false bias_term: false axis: 1 }", [[[1, 5]]],
+                   [[[-2 / 3, 2 / 3]]], [[[(.5 - 2 / 9) / 3, (-.5 + 2 / 9) / 3]]], dy=[[1, 0]])
+        self.check("type: 'GroupNorm' group_norm_param { eps: 0 groups: 2 }", [[[1, 5, 8, 2]]], [[[-2, 11, 2, 9]]],
+                   params=[[2, 1, 2, 1], [0, 10, 0, 10]])
+        self.check("type: 'InstanceNorm' instance_norm_param { eps: 0 bias_term: false }", [[[[1, 5], [8, 2]]]],
+                   [[[[-2, 2], [3, -3]]]], params=[[2, 3]])
+
     def test_layers_that_move_values(self):
         x = [[1, 2], [3, 4]]
         self.check("type: 'Concat' concat_param { axis: 0 }", [[[1, 2]], [[3, 4]]], [x], [[[1, 1]], [[1, 1]]])
@@ -333,6 +354,7 @@ class OracleTest(unittest.TestCase):
         self.check(fields % "normalize: false ignore_label: 1", [scores, [1, 1.5]], [0], [[[0, 0], [0, 0]]])
         self.check(fields % "label_smoothing: 0.5 normalization: NONE", [scores[:1], [1]], [.75 * one + .25 * two])
         self.check(fields % "weight_by_label_freqs: true class_weighting: [3, 5]", [scores[:1], [1]], [5 * one])
+        self.check(fields % "class_counts: [3, 1]", [scores, label], [(2 * one + 2 / 3 * two) / 2])
         self.check(fields % "", [scores[:1], [[.5, .5]]], [.5 * one + .5 * two], [[[-.25, .25]]])
         self.check(fields % "", [scores, label], [(one + two) / 2, [[.25, .75]] * 2, [one, two]])
         # The probability is at least the smallest normal float.
@@ -449,6 +471,7 @@ class OracleTest(unittest.TestCase):
                 ("type: 'Adam' momentum: 0.5 momentum2: 0.75 delta: 1", 1, 1 - .5 * root(.25) / .5 * 1 / (1 + 1)),
                 ("type: 'AdamW' momentum: 0.5 momentum2: 0.75 delta: 2 weight_decay: 1", 1, 1 - .5 * (2 / 4 + 1)),
                 ("type: 'LAMB' momentum: 0.5 momentum2: 0.75 delta: 2", 1, 1 - .5),
+                ("type: 'Lion' momentum: 0.5 momentum2: 0.75 weight_decay: 1", 1, 1 - .5 * (1 + 1)),
                 ("larc: true larc_eta: 0.25 momentum: 0.5", 1, 1 - .5 * .25 * .5 * 1 / 2 * 2),
                 ("larc: true larc_eta: 4 larc_policy: 'clip'", 1, 1 - .5 * 2),
                 ("local_lr_auto: true local_gw_ratio: 0.5 weight_decay: 2", 1, 1 - .5 * .5 * 1 / 4 * 4),
@@ -466,6 +489,8 @@ class OracleTest(unittest.TestCase):
                 ("lr_policy: 'poly' power: 2", [8, 4.5, 2, .5]), ("lr_policy: 'poly' power: 1 min_lr: 4", [8, 7, 6, 5]),
                 ("lr_policy: 'sigmoid' gamma: %r stepsize: 1" % -LN3, [6, 4, 2, .8]),
                 ("lr_policy: 'cosine'", [8, 4 + 4 * math.sqrt(.5), 4, 4 - 4 * math.sqrt(.5)]),
+                ("lr_policy: 'cosine_restarts' stepsize: 1 restart_factor: 2", [8, 8, 4, 8]),
+                ("lr_policy: 'cosine_restarts' stepsize: 2 min_lr: 2", [8, 5, 8, 5]),
                 ("lr_policy: 'multifixed' stageiter: [1, 2] stagelr: [5, 6]", [5, 5, 6, 6]),
                 ("lr_policy: 'onecycle' gamma: 0.5 stepsize: 2", [4, 6, 8, 4]),
                 ("lr_policy: 'plateau' gamma: 0.5 plateau_winsize: [1, 1]", [8, 8, 4, 2]),

@@ -42,6 +42,13 @@ class Rates:
         if self.steps < len(windows) and i >= self.event + windows[self.steps]:
             self.steps, self.event = self.steps + 1, i
 
+    def restarted(self, i):
+        """Returns which part of its period is done before iteration i."""
+        period = self.solver.real("stepsize")
+        while i >= period:
+            i, period = i - period, period * self.solver.real("restart_factor", 1)
+        return i / period
+
     def policy(self, i, loss):
         s, end = self.solver, max(1, self.max_iter)
         name, base, gamma, least = s.get("lr_policy"), s.real("base_lr"), s.real("gamma"), s.real("min_lr")
@@ -62,7 +69,17 @@ class Rates:
                 "inv": lambda: base * (1 + gamma * i) ** -s.real("power"),
                 "poly": lambda: least + (base - least) * (1 - i / end) ** s.real("power"),
                 "sigmoid": lambda: base / (1 + math.exp(-gamma * (i - step))),
+                "cosine_restarts": lambda: least + (base - least) * (1 + math.cos(math.pi * self.restarted(i))) / 2,
                 "cosine": lambda: least + (base - least) * (1 + math.cos(math.pi * i / end)) / 2}[name]()
+
+
+def orthogonal(x):
+    """Returns Muon's five iterations of Newton and Schulz."""
+    x = x / (x.norm() + 1e-7)
+    for _ in range(5):
+        gram = x @ x.T
+        x = 3.4445 * x + (2.0315 * gram @ gram - 4.7750 * gram) @ x
+    return x
 
 
 class Rule:
@@ -91,7 +108,15 @@ class Rule:
             d = g * ((self.delta + self.u) / (self.delta + self.h)).sqrt()
             self.u = momentum * self.u + (1 - momentum) * d * d
             return rate * d
-        if kind not in ("Adam", "AdamW", "LAMB"):
+        if kind == "Lion":
+            sign = (momentum * self.h + (1 - momentum) * g).sign()
+            self.h = self.momentum2 * self.h + (1 - self.momentum2) * g
+            return rate * (sign + decayed)
+        if kind == "Muon" and w.dim() > 1 and min(w.shape[0], w[0].numel()) > 1:
+            self.h = momentum * self.h + (1 - momentum) * g
+            direction = orthogonal((momentum * self.h + (1 - momentum) * g).reshape(len(w), -1)).reshape(w.shape)
+            return rate * (.2 * math.sqrt(max(w.shape[0], w[0].numel())) * direction + decayed)
+        if kind not in ("Adam", "AdamW", "LAMB", "Muon"):
             raise ValueError("unknown rule " + kind)
         self.h = momentum * self.h + (1 - momentum) * g
         self.u = self.momentum2 * self.u + (1 - self.momentum2) * g * g
@@ -171,9 +196,10 @@ class Solver:
                 if p.rate() == 0:
                     continue
                 pull = p.value.sign() if s.get("regularization_type", "L2") == "L1" else p.value
-                pull = decay * p.decay() * pull
+                decays = p.value.dim() > 1 or s.get("decay_norms_and_biases", True)
+                pull = decay * p.decay() * pull if decays else torch.zeros_like(pull)
                 own = self.own_rate(p, g, rate, momentum, decay)
                 rule = self.rules.setdefault((p.layer, p.index), Rule(s))
-                full = g if self.kind in ("AdamW", "LAMB") else g + pull
+                full = g if self.kind in ("AdamW", "LAMB", "Lion", "Muon") else g + pull
                 p.value -= rule.step(self.kind, p.value, full, own, momentum * warm, pull, self.iteration + 1)
         self.iteration += 1

@@ -9,7 +9,6 @@ from export_case import IMAGE, MISSING, NET, ExportCase, doppio, inputs_text, la
 import junit  # noqa: E402
 
 
-
 @unittest.skipIf(MISSING, MISSING)
 class ImportTest(ExportCase):
     def run_import(self, *args, code=0):
@@ -41,7 +40,7 @@ class ImportTest(ExportCase):
         self.save(NET)
         self.export("net.onnx", "--noverify")
         os.remove(self.path("net.prototxt"))
-        self.assertIn("Set source, batch_size and mean_value", self.run_import("--train", "net.onnx"))
+        self.assertIn("Set source, batch_size of the data layers", self.run_import("--train", "net.onnx"))
         self.assertEqual(["net.caffemodel", "net.onnx", "net.prototxt", "net_solver.prototxt", "net_train_val.prototxt"],
                          self.files())
         text = self.read("net_train_val.prototxt").decode()

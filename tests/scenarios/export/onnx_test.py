@@ -15,6 +15,7 @@ def pooling(text):
 
 
 ROWS = {"x": (3, 6)}
+TOKENS = {"x": (2, 3, 4), "z": (2, 5, 4)}
 SEQUENCE = {"x": (4, 3, 2, 3), "i": (4, 3)}   # steps x streams x ..., and cont
 RECURRENT = "recurrent_param { num_output: 5 }"
 # Inputs and layers of each case. The names state what is special about them.
@@ -68,6 +69,11 @@ CASES = {
     "mvn of samples": (IMAGE, layer("MVN", "mvn_param { across_channels: true normalize_variance: false }")),
     "normalize": (IMAGE, layer("Normalize", "norm_param { across_spatial: false channel_shared: false }")),
     "normalize samples": (IMAGE, layer("Normalize", "norm_param { eps: 0.5 }")),
+    "layer norm": (IMAGE, layer("LayerNorm", "layer_norm_param { eps: 0.01 }")),
+    "layer norm of samples": (IMAGE, layer("LayerNorm", "layer_norm_param { axis: 1 bias_term: false }")),
+    "group norm": ({"x": (2, 6, 3, 4)}, layer("GroupNorm", "group_norm_param { groups: 3 eps: 0.01 }")),
+    "group norm of rows": ({"x": (2, 6)}, layer("GroupNorm", "group_norm_param { groups: 2 scale_term: false }")),
+    "instance norm": (IMAGE, layer("InstanceNorm")),
     "relu": (IMAGE, layer("ReLU")),
     "leaky relu in place": (IMAGE, layer("Power") + layer("ReLU", "relu_param { negative_slope: 0.3 }", "y", "y")),
     "prelu": (IMAGE, layer("PReLU")),
@@ -83,6 +89,8 @@ CASES = {
     "relu6": (IMAGE, layer("Power", "power_param { scale: 5 shift: 2 }") + layer("ReLU6", "", "y", "y")),
     "mish": (IMAGE, layer("Mish")),
     "hard swish": (IMAGE, layer("Power", "power_param { scale: 4 }") + layer("HardSwish", "", "y", "y")),
+    "gelu": (IMAGE, layer("Power", "power_param { scale: 4 }") + layer("GELU", "", "y", "y")),
+    "gelu by tanh": (IMAGE, layer("GELU", "gelu_param { approximate: TANH }")),
     "threshold": (IMAGE, layer("Threshold", "threshold_param { threshold: 0.25 }")),
     "power": (IMAGE, layer("Power", "power_param { power: 3 scale: 0.5 shift: 2.5 }")),
     "power two": (IMAGE, layer("Power", "power_param { power: 2 shift: 1 }")),
@@ -125,6 +133,15 @@ CASES = {
     "interp": (IMAGE, layer("Interp", "interp_param { height: 11 width: 5 }")),
     "interp, cut": (IMAGE, layer("Interp", "interp_param { zoom_factor: 3 pad_beg: -1 pad_end: -2 }")),
     "upsample": (IMAGE, layer("Upsample", "upsample_param { scale_h: 2 scale_w: 3 }")),
+    "products": ({"x": (2, 3, 4), "z": (2, 4, 5)}, layer("MatMul", "", "x z")),
+    "products, turned": ({"x": (2, 3, 4, 2), "z": (2, 1, 5, 4)}, layer(
+        "MatMul", "matmul_param { transpose_a: true transpose_b: true }", "x z")),
+    "attention": (TOKENS, layer("Attention", "attention_param { heads: 2 }", "x z z")),
+    "attention with a bias": ({**TOKENS, "m": (3, 5)}, layer("Attention", "attention_param { scale: 0.5 }", "x z z m")),
+    "attention of seen keys": ({**TOKENS, "m": (2, 1, 1, 5)}, layer("Threshold", "threshold_param { threshold: -0.5 }", "m", "n") +
+                               layer("Attention", "attention_param { heads: 2 mask: KEEP }", "x z z n")),
+    "attention on a grid": ({"x": (2, 6, 4)}, layer("Attention", "attention_param { heads: 2 relative_bias: true grid_rows: 2 }",
+                                                    "x x x")),
     "batch reindex": ({"x": (4, 3), "i": (5,)}, layer("BatchReindex", "", "x i")),
     "prior box": ({"x": (2, 3, 2, 3), "z": (2, 3, 20, 30)}, layer(
         "PriorBox", "prior_box_param { min_size: 4 max_size: 9 aspect_ratio: 2 variance: 0.1 }", "x z") + layer("ReLU", "", "x", "v")),
@@ -167,7 +184,7 @@ class OnnxTest(ExportCase):
         # Cases whose parameters or tops depend on the batch size, or whose inputs have different
         # numbers of rows.
         fixed = {"scale by samples", "scale by a bottom", "inner product of the whole", "bias from a bottom", "sum of all",
-                 "parameter", "batch reindex", "embed"}
+                 "parameter", "batch reindex", "embed", "attention with a bias"}
         for name, (inputs, text) in CASES.items():
             with self.subTest(name):
                 # In a second run, a recurrent layer would continue from the states of the first.

@@ -4,12 +4,14 @@
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 #include "tests/testing/mistake.h"
 #include "tests/testing/scoped_variable.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
+#include "tools/cli/fork_flags.h"
 #include "tools/nets/nets.h"
 
 namespace doppio {
@@ -26,7 +28,7 @@ DOPPIO_REGISTER(Commands, "cook",
                  "",
                  &Nothing});
 DOPPIO_REGISTER(Commands, "bake",
-                {"bakes", {"time", "model", "iterations"}, {}, "[FILES...]", "", &Nothing});
+                {"bakes", {"time", "model", "iterations", "csv"}, {}, "[FILES...]", "", &Nothing});
 DOPPIO_REGISTER(Commands, "proof", {"proofs", {"epochs"}, {}, "", "", &Nothing});
 DOPPIO_REGISTER(Commands, "sift",
                 {"sifts", {"data_threads", "times"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
@@ -195,6 +197,73 @@ TEST_F(GivenFlags, AreKnownByTheNamesOfOtherPrograms) {
   EXPECT_EQ(Complaint({"cook", "--config=s"}),
             "unknown flag '--config'; did you mean '--solver'?\ntry: doppio cook --help");
   EXPECT_EQ(Complaint({"bake", "--device=0"}), "unknown flag '--device'\ntry: doppio bake --help");
+}
+
+TEST_F(GivenFlags, OfOtherProgramsHaveARow) {
+  for (const auto& [name, flag, meant] : std::vector<std::array<std::string, 3>>{
+           {"lr", "set", "--set base_lr=..."},
+           {"learning_rate", "set", "--set base_lr=..."},
+           {"epochs", "set", "--set max_epoch=..."},
+           {"num_epochs", "epochs", "--epochs"},
+           {"device", "gpu", "--gpu"},
+           {"output", "run_dir", "--run_dir"},
+           {"output", "csv", "--csv=FILE"},
+           {"output", "out", "--out"},
+           {"batch_size", "batch", "--batch"},
+           {"config", "solver", "--solver"},
+           {"data", "solver", "--set net.layer[data].data_param.source=..."},
+           {"verbose", "log_format", "--log_format=caffe"},
+           {"workers", "data_threads", "--data_threads"},
+           {"name", "run_dir", "--run_dir"},
+           {"project", "run_dir", "--run_dir"},
+           {"patience", "early_stop", "--early_stop=patience:N"},
+           {"imgsz", "size", "--size"},
+           {"imgsz", "resize", "--resize"},
+           {"imgsz", "set", "--set net.layer[data].transform_param.crop_size=..."},
+           {"optimizer", "set", "--set type=..."},
+           {"amp", "precision", "--precision=fp16"},
+           {"pretrained", "weights", "--weights"},
+           {"max_grad_norm", "set", "--set clip_gradients=..."},
+           {"Accumulate_Grad_Batches", "set", "--set iter_size=..."},
+           {"save_best", "keep_best", "--keep_best"},
+           {"conf", "unsure_below", "--unsure_below"},
+           {"silent", "threads", "--quiet"},
+           {"lr", "gpu", ""},
+           {"nonsense", "set", ""},
+       }) {
+    EXPECT_EQ(FlagMeantBy(name, {"seconds", flag}), meant) << name << " with " << flag;
+  }
+}
+
+TEST_F(GivenFlags, CommandsOfOtherProgramsHaveARow) {
+  for (const auto& [word, meant] : std::vector<std::array<std::string, 2>>{{"predict", "classify"},
+                                                                           {"eval", "test"},
+                                                                           {"val", "test"},
+                                                                           {"fit", "train"},
+                                                                           {"tune", "sweep run"},
+                                                                           {"benchmark", "time"},
+                                                                           {"Download", "get"},
+                                                                           {"nonsense", ""}})
+    EXPECT_EQ(CommandMeantBy(word), meant) << word;
+}
+
+TEST_F(GivenFlags, QuietIsForAllCommands) {
+  EXPECT_FALSE(Parse({"cook", "--solver=s"}).quiet);
+  EXPECT_TRUE(Parse({"cook", "--quiet", "--solver=s"}).quiet);
+  EXPECT_TRUE(Parse({"-quiet", "bake", "pie"}).quiet);
+  EXPECT_FALSE(Parse({"bake", "--quiet", "--noquiet"}).quiet);
+}
+
+TEST_F(GivenFlags, MayNameAFileForResults) {
+  EXPECT_FALSE(Parse({"bake"}).flags.csv);
+  const CommandLine bare = Parse({"bake", "--csv", "pie"});
+  EXPECT_TRUE(bare.flags.csv.to_standard_output());
+  EXPECT_EQ(bare.files, std::vector<std::string>{"pie"});
+  const ResultFile file = Parse({"bake", "--csv=out dir/표.csv"}).flags.csv;
+  EXPECT_TRUE(file.given);
+  EXPECT_EQ(file.path, "out dir/표.csv");
+  EXPECT_TRUE(Parse({"bake", "--csv=true"}).flags.csv.to_standard_output());
+  EXPECT_FALSE(Parse({"bake", "--csv=o.csv", "--nocsv"}).flags.csv);
 }
 
 TEST_F(GivenFlags, OfOtherCommandsAreMistakesWhereTheyAreCloseToAnOwnOne) {

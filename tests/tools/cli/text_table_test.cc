@@ -63,6 +63,9 @@ TEST(Numbers, OfSecondsReadLikeAClock) {
   EXPECT_EQ(Duration(59), "59 s");
   EXPECT_EQ(Duration(61), "1 m 01 s");
   EXPECT_EQ(Duration(47163), "13 h 06 m");
+  EXPECT_EQ(Duration(47 * 3600), "47 h 00 m");
+  EXPECT_EQ(Duration(48 * 3600), "2 days 0 h");
+  EXPECT_EQ(Duration(1273 * 3600 + 46 * 60), "53 days 1 h");
 }
 
 }  // namespace

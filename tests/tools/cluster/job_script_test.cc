@@ -134,6 +134,69 @@ TEST(JobScript, LaunchesRanksWithoutMpiOnLsf) {
   EXPECT_EQ(script.find("-nnodes"), std::string::npos) << script;
 }
 
+JobOptions OfSite(BatchSystem system, const std::string& image) {
+  JobOptions options = Full(system);
+  options.site.directives = {"--comment=caffe", "-M \"a b\""};
+  options.site.setup = {"module load cuda", "export X='1 2'"};
+  options.site.image = image;
+  return options;
+}
+
+TEST(JobScript, HasTheLinesOfTheSite) {
+  const std::string setup = "\nmodule load cuda\nexport X='1 2'\n";
+  for (const auto& [system, mark] : {std::pair(BatchSystem::kSlurm, "#SBATCH"),
+                                     {BatchSystem::kPbs, "#PBS"},
+                                     {BatchSystem::kLsf, "#BSUB"}}) {
+    const std::string script = JobScript(OfSite(system, ""));
+    const std::string head =
+        std::string("\n") + mark + " --comment=caffe\n" + mark + " -M \"a b\"\n\n";
+    EXPECT_NE(script.find(head), std::string::npos) << script;
+    const size_t at = script.find(setup);
+    EXPECT_LT(script.find(head), at) << script;
+    EXPECT_LT(at, script.find("/opt/doppio train")) << script;
+    EXPECT_EQ(script.find("apptainer"), std::string::npos) << script;
+  }
+}
+
+TEST(JobScript, RunsRanksInContainersOfApptainer) {
+  for (const BatchSystem system : {BatchSystem::kSlurm, BatchSystem::kPbs, BatchSystem::kLsf}) {
+    const std::string script = JobScript(OfSite(system, "/images/my doppio.sif"));
+    EXPECT_NE(
+        script.find("\napptainer=$(command -v apptainer || command -v singularity) || exit 4\n"),
+        std::string::npos)
+        << script;
+    EXPECT_NE(script.find(" \"$apptainer\" exec --nv '/images/my doppio.sif' /opt/doppio train "),
+              std::string::npos)
+        << script;
+  }
+  JobOptions cpu = OfSite(BatchSystem::kSlurm, "docker://doppio");
+  cpu.gpus_per_node = 0;
+  EXPECT_NE(JobScript(cpu).find(" \"$apptainer\" exec docker://doppio /opt/doppio train "),
+            std::string::npos);
+}
+
+TEST(JobScript, RunsRanksInContainersOfPyxis) {
+  const std::string script = JobScript(OfSite(BatchSystem::kSlurm, "registry#doppio:cuda"));
+  EXPECT_NE(
+      script.find(" --container-image='registry#doppio:cuda' --container-mounts=\"$PWD:$PWD\" "
+                  "--container-workdir=\"$PWD\" /opt/doppio train "),
+      std::string::npos)
+      << script;
+  EXPECT_EQ(script.find("apptainer"), std::string::npos) << script;
+}
+
+TEST(JobScript, AsksForGpusByGres) {
+  JobOptions options = Full(BatchSystem::kSlurm);
+  options.site.gres = "gpu:v100:4,nvme:1";
+  std::string script = JobScript(options);
+  EXPECT_NE(script.find("\n#SBATCH --gres=gpu:v100:4,nvme:1\n"), std::string::npos) << script;
+  EXPECT_EQ(script.find("--gpus-per-node"), std::string::npos) << script;
+  options.site.gres = "nvme:1";
+  script = JobScript(options);
+  EXPECT_NE(script.find("\n#SBATCH --gres=nvme:1\n#SBATCH --gpus-per-node=4\n"), std::string::npos)
+      << script;
+}
+
 JobOptions Array(BatchSystem system) {
   JobOptions options;
   options.system = system;

@@ -49,6 +49,18 @@ class BashTest(CompletionTest):
         self.assertEqual(["TRAIN", "TEST"], self.complete("doppio", "summary", "--phase", "="))
         self.assertEqual(["linear"], self.complete("doppio", "train", "--scale_lr", "lin"))
 
+    def test_completes_the_values_of_precision(self):
+        for command in "train", "test", "time", "classify":
+            self.assertEqual(["fp32", "tf32", "bf16", "fp16"], self.complete("doppio", command, "--precision", "="))
+
+    def test_offers_no_placeholders(self):
+        self.assertEqual(["stop"], self.complete("doppio", "train", "--on_bad_record", "="))
+        self.assertEqual([], self.complete("doppio", "train", "--monitor", "="))
+        self.assertEqual([], self.complete("doppio", "classify", "--resize", "="))
+        self.assertEqual(["copy", "link"], self.complete("doppio", "classify", "--sort_by", "="))
+        words = re.findall(r"compgen -W '([^']*)'", self.read("completion").decode())
+        self.assertFalse([w for w in words if re.search(r"skip:N|HxW|max:NAME", w)])
+
     def test_files_are_left_to_bash(self):
         self.assertEqual([], self.complete("doppio", "train", "--solver", "=", "mod"))
         self.script("bash")
@@ -68,7 +80,7 @@ class BashTest(CompletionTest):
         self.assertIn("submit", self.complete("doppio", "help", "su"))
 
     def test_words_that_a_command_begins_with(self):
-        self.assertEqual(["ls", "diff"], self.complete("doppio", "weights", ""))
+        self.assertEqual(["ls", "diff", "average"], self.complete("doppio", "weights", ""))
         self.assertEqual(["slurm"], self.complete("doppio", "submit", "sl"))
         self.assertEqual([], self.complete("doppio", "weights", "ls", "d"))
 

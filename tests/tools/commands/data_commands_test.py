@@ -100,7 +100,7 @@ class StatTest(DataCase):
             os.symlink("loop", self.path(name))
         self.assertEqual(3, self.stat("pets")["images"])
         os.symlink("x.png", self.path("pets/cat/x.png"))
-        self.assertIn("image 'pets/cat/x.png': cannot read 'pets/cat/x.png': Too many levels of symbolic links",
+        self.assertIn("image 'pets/cat/x.png': cannot read it: Too many levels of symbolic links",
                       self.fail_with(4, "data", "stat", "pets"))
         os.remove(self.path("pets/cat/x.png"))
         os.symlink("cat", self.path("pets/tomcat"))
@@ -247,6 +247,39 @@ class PreviewTest(DataCase):
         self.assertEqual(["0 cat", "0 cat", "1 dog"], re.findall(r"<figcaption>([^<]*)<", page))
         self.assertIn("image &#39;pets/dog/&lt;d&gt;.png&#39;: ", page)
         self.assertNotIn("http", page)
+
+    def test_takes_class_names_beside_a_list(self):
+        self.folder_of_classes()
+        self.write("pets/list.txt", "pets/cat/a.PNG 0\npets/dog/big/c.png 1\n")
+        self.write("pets/labels.txt", "Katze\nHund 개\n")
+        self.succeed("data", "preview", "pets/list.txt")
+        page = self.read("preview.html").decode()
+        self.assertEqual([("0 Katze", "a.PNG"), ("1 Hund 개", "c.png")],
+                         re.findall(r"<figcaption>([^<]*)<small>([^<]*)</small>", page))
+
+    def test_shows_boxes_as_the_net_gets_them(self):
+        self.write("net.prototxt", """
+            layer { name: "data" type: "AnnotatedData" top: "data" top: "label"
+              transform_param { mirror: true flip: true quarter_turns: true mean_value: 104 mean_value: 117 mean_value: 123 }
+              data_param { backend: SHAPES size: 20 batch_size: 4 } }""")
+        self.succeed("data", "preview", "net.prototxt", "--augmented", "--count=6")
+        page = self.read("preview.html").decode()
+        self.assertEqual(6, len(set(self.images(page))))
+        boxes = re.findall(r'<b style="left:([\d.]+)px;top:([\d.]+)px;width:([\d.]+)px;height:([\d.]+)px;" title="([^"]+)">', page)
+        self.assertGreaterEqual(len(boxes), 6)
+        for left, top, width, height, name in boxes:
+            self.assertIn(name, SHAPES)
+            self.assertLessEqual(max(float(left) + float(width), float(top) + float(height)), 128.1)
+
+    def test_stat_names_a_rare_class(self):
+        self.write("a.png", png([[7]]))
+        self.write("list.txt", "a.png 0\n" * 6 + "a.png 2\n")
+        text = "'2' has 1 of 7 images: in training, balance: true in the data layer shows every class equally often; " \
+               "loss_param { class_counts: [6, 0, 1] } weighs the loss"
+        self.assertIn(text + "\n", self.succeed("data", "stat", "list.txt"))
+        self.assertEqual(text, self.stat("list.txt")["imbalance"])
+        self.write("list.txt", "a.png 0\n" * 4 + "a.png 2\n")
+        self.assertNotIn("imbalance", self.stat("list.txt"))
 
     def test_shows_pixels_of_databases(self):
         self.folder_of_classes()

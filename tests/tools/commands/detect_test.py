@@ -113,10 +113,37 @@ class DetectTest(tool_case.ToolCase):
             copy = self.read("new/boxes/" + name)
             self.assertEqual(b"\x89PNG", copy[:4])
             self.assertEqual((20, 10), (int.from_bytes(copy[16:20], "big"), int.from_bytes(copy[20:24], "big")))
-        self.assertIn("would replace 'photos/a.png'", self.fail_with(2, "detect", *self.ssd, "--out=photos", "photos"))
-        self.write("more/a.bmp", "")
-        self.assertIn("would have the same name, 'x/a.png'",
-                      self.fail_with(2, "detect", *self.ssd, "--out=x", "photos/a.png", "more/a.bmp"))
+        self.assertIn("'photos' is the folder of the images", self.fail_with(2, "detect", *self.ssd, "--out=photos", "photos"))
+        self.assertIn("would replace 'photos/a.png'", self.fail_with(2, "detect", *self.ssd, "--out=photos", "photos/a.png"))
+
+    def test_searches_subfolders_and_numbers_copies_of_one_name(self):
+        for name in "a.png", "old/a.png":
+            self.write("photos/b/" + name, self.read("photos/b.png"))
+        for batch in "1", "3":
+            out = self.detect(*self.ssd, "--out=photos/boxes", "--batch=" + batch, "photos")["images"]
+            self.assertEqual(["photos/a.png", "photos/b.png", "photos/c.png", "photos/b/a.png", "photos/b/old/a.png"],
+                             [i["file"] for i in out])
+            self.assertEqual(["photos/boxes/" + n for n in ("a.png", "b.png", "c.png", "a_2.png", "a_3.png")], [i["copy"] for i in out])
+
+    def test_writes_csv_and_lines_of_json(self):
+        lines = self.succeed("detect", *self.ssd, "--jsonl", "--csv=o.csv", "photos").splitlines()
+        self.assertEqual(self.detect(*self.ssd, "photos")["images"], [json.loads(line) for line in lines])
+        csv = self.read("o.csv").decode()
+        self.assertEqual("file,class,label,score,xmin,ymin,xmax,ymax", csv.splitlines()[0])
+        self.assertRegex(csv, r"\nphotos/a.png,1,cat,0\.\d+,5.00,2.50,15.00,7.50\nphotos/b.png,2,dog,0\.\d+,5")
+        self.assertEqual(csv, self.succeed("detect", *self.ssd, "--csv", "photos"))
+
+    def test_a_training_folder_stands_for_its_net(self):
+        self.write("shop/deploy.prototxt", SSD)
+        self.write("shop/solver.prototxt", 'net: "shop/deploy.prototxt" max_iter: 1 base_lr: 1 lr_policy: "fixed" snapshot_prefix: "none"')
+        out = self.detect("shop", *self.ssd[1:], "photos/a.png")
+        self.expect(out["images"][0], (1, 0.8, 5, 2.5, 15, 7.5))
+        self.assertIn("no trained weights yet", self.fail_with(4, "detect", "shop", "photos/a.png"))
+
+    def test_classify_refuses_the_net(self):
+        said = self.fail_with(3, "classify", *self.ssd, "photos")
+        self.assertIn("layer 'found': its top 'found' is a list of objects with boxes; 'doppio detect' shows them", said)
+        self.assertNotIn("inf", said)
 
     def test_decodes_regions_of_each_class(self):
         # Class 1 of the first region: half a width to the right. Its box is 2, 1, 8, 7 otherwise.
@@ -166,7 +193,7 @@ class DetectTest(tool_case.ToolCase):
         self.assertEqual(4, r.returncode)
         self.assertIn("photos/b.png", r.stdout)
         self.assertIn("image 'photos/torn.png': corrupt PNG image", r.stderr)
-        self.assertIn("image 'nowhere.jpg': cannot read", r.stderr)
+        self.assertIn("image 'nowhere.jpg': cannot read it", r.stderr)
 
     def test_says_what_does_not_fit(self):
         def refuse(code, text, *flags):
@@ -177,7 +204,7 @@ class DetectTest(tool_case.ToolCase):
         refuse(2, "--short_side is for nets with the input im_info", *self.ssd, "--short_side=600")
         refuse(2, "detections are 1x1xNx7", *self.ssd, "--blob=conf")
         refuse(2, "--model", "--weights=ssd_weights.prototxt")
-        self.assertIn("'detect' needs IMAGE|FOLDER...", self.fail_with(2, "detect", *self.ssd))
+        self.assertIn("'detect' needs [TRAINED] IMAGE|FOLDER...", self.fail_with(2, "detect", *self.ssd))
         flags = self.rcnn([0] * 24)
         self.write("rcnn.prototxt", self.read("rcnn.prototxt").replace(b"cls_prob", b"prob"))
         refuse(2, "nor a blob 'cls_prob'; of a net with regions", *flags)

@@ -25,13 +25,40 @@ QUESTIONS = [
     ("mpi", "mpirun"),
     ("snapshot", "snapshot_prefix"),
     ("accuracy", "Accuracy"),
-    ("augmentation", "mirror"),
+    ("augmentation", "--augment"),
     ("crop", "crop_size"),
     ("mean", "mean_file"),
     ("lmdb", "data convert"),
     ("onnx", "doppio export"),
     ("memory", "--recompute"),
 ]
+
+# Words of newcomers and of other programs, and the name of the first result.
+WORDS = {
+    # What first users looked for and did not find.
+    "silu": "SiLU", "embedding": "embedding", "squeeze": "squeeze and excitation", "layer norm": "norms of samples",
+    "transformer": "transformers", "self attention": "transformers", "cutmix": "CutMix", "bce": "binary cross entropy", "distillation": "distillation",
+    "exact resume": "resuming", "save best": "snapshots", "quiet": "quiet and verbose", "verbose": "quiet and verbose",
+    "wandb": "W&B and MLflow", "tensorrt": "TensorRT and OpenVINO", "openvino": "TensorRT and OpenVINO",
+    "yaml": "configuration files", "config": "configuration files", "keras": "Keras", "segmentation": "segmentation",
+    "ema": "averaged weights",
+    # Of Ultralytics' settings.
+    "cos_lr": "learning rate policy", "lr0": "learning rate policy", "warmup_epochs": "warm-up", "nbs": "batch size",
+    "cache": "caching data", "imgsz": "input size", "save_period": "snapshots", "plots": "logs and curves",
+    "conf": "detection thresholds", "iou": "detection thresholds",
+    # Of Lightning's Trainer.
+    "fast_dev_run": "trying a training", "overfit_batches": "trying a training", "limit_train_batches": "trying a training",
+    "accumulate_grad_batches": "batch size", "gradient_clip_val": "gradient clipping", "val_check_interval": "test interval",
+    "log_every_n_steps": "log interval", "max_time": "stopping", "detect_anomaly": "NaN", "profiler": "speed", "ddp": "GPUs",
+    "auto_lr_find": "learning rate finder", "auto_scale_batch_size": "largest batch",
+    # Of Keras.
+    "ModelCheckpoint": "snapshots", "ReduceLROnPlateau": "learning rate policy", "TerminateOnNaN": "NaN",
+    "CSVLogger": "logs and curves", "BackupAndRestore": "resuming", "History": "logs and curves", "fit": "training",
+    "compile": "Keras", "Sequential": "Keras", "callbacks": "callbacks", "categorical_crossentropy": "losses",
+    # Of timm.
+    "drop-path": "drop path", "layer-decay": "several learning rates", "channels-last": "channels last",
+    "cooldown": "learning rate policy", "torchcompile": "compilers", "model zoo": "model zoo",
+}
 
 
 class HelpSearchTest(tool_case.ToolCase):
@@ -43,6 +70,16 @@ class HelpSearchTest(tool_case.ToolCase):
         self.assertEqual(20, len(QUESTIONS))
         for question, answer in QUESTIONS:
             self.assertIn(answer, self.search(question)[0], question)
+
+    def test_knows_the_words_of_newcomers(self):
+        self.assertEqual(21 + 40, len(WORDS))
+        for word, topic in WORDS.items():
+            self.assertRegex(self.search(word)[0], r"^  topic +%s  " % re.escape(topic), word)
+            self.assertEqual(self.search(word)[0].split()[1], self.search(word.upper())[0].split()[1], word)
+
+    def test_says_what_doppio_lacks(self):
+        for word in ("lookahead", "rocm", "int8", "serving", "mosaic", "stochastic depth", "lr finder"):
+            self.assertRegex(self.search(word)[0], r"  ([Dd]oppio has )?(no|none|neither|not)\b", word)
 
     def test_case_and_separators_do_not_matter(self):
         for spellings in (("warm-up", "warmup", "WARM_UP", "warm up"), ("fine-tuning", "finetuning", "Fine Tuning"),

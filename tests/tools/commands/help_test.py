@@ -22,7 +22,7 @@ class VerbHelpTest(tool_case.ToolCase):
 
     def test_a_command_with_verbs_lists_them(self):
         for command, verbs in (("data", ("convert", "split", "verify")), ("sweep", ("run", "resume", "best")),
-                               ("runs", ("ls", "show", "compare")), ("weights", ("ls", "diff"))):
+                               ("runs", ("ls", "show", "compare")), ("weights", ("ls", "diff", "average"))):
             page = self.succeed(command, "--help")
             self.assertEqual(page, self.succeed("help", command))
             for verb in verbs:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests `doppio init`: from images to a trained classifier without questions, and its messages for
 unsuitable data."""
+import base64
 import json
 import os
 import random
@@ -9,6 +10,20 @@ import struct
 
 import tool_case
 from tool_case import png
+
+# 24 x 32 pixels of red, of which the left half is lighter. The photo is stored on its side (EXIF orientation 6).
+WEBP = base64.b64decode("UklGRigAAABXRUJQVlA4TBwAAAAvH8AFAA8wHoc1H4r5jwcIBJL8pRcYIKL/Qb0B")
+PHONE = base64.b64decode(
+    "/9j/4QAiRXhpZgAATU0AKgAAAAgAAQESAAMAAAABAAYAAAAAAAD/4AAQSkZJRgABAQAAAQABAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQO"
+    "DwwQFxQYGBcUFhYaHSUfGhsjHBYWICwgIyYnKSopGR8tMC0oMCUoKSj/2wBDAQcHBwoIChMKChMoGhYaKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo"
+    "KCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCj/wAARCAAYACADASIAAhEBAxEB/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAA"
+    "AgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVW"
+    "V1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx"
+    "8vP09fb3+Pn6/8QAHwEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoL/8QAtREAAgECBAQDBAcFBAQAAQJ3AAECAxEEBSExBhJBUQdhcRMiMoEI"
+    "FEKRobHBCSMzUvAVYnLRChYkNOEl8RcYGRomJygpKjU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6goOEhYaHiImKkpOUlZaX"
+    "mJmaoqOkpaanqKmqsrO0tba3uLm6wsPExcbHyMnK0tPU1dbX2Nna4uPk5ebn6Onq8vP09fb3+Pn6/9oADAMBAAIRAxEAPwDi6KKK+SP3M5+iiivQ"
+    "PkjoKKKK88+tOfooor0D5I//2Q==")
+HEIC = b"\0\0\0\x18ftypheic" + bytes(40)
 
 GRAY_CLASSES = ("diagonal", "horizontal", "vertical")
 
@@ -25,6 +40,17 @@ def drawn(name, draws, side=28):
 
 def plain(color, draws, height=30, width=30):
     return [[tuple(min(255, c + draws.randrange(30)) for c in color) for _ in range(width)] for _ in range(height)]
+
+
+def tiff16(rows):
+    """Returns an uncompressed TIFF of 16 bits."""
+    pixels = b"".join(struct.pack("<3H", *pixel) for row in rows for pixel in row)
+    bits = struct.pack("<3H", 16, 16, 16)
+    at = 8 + len(pixels)
+    entries = ((256, 3, 1, len(rows[0])), (257, 3, 1, len(rows)), (258, 3, 3, at), (259, 3, 1, 1), (262, 3, 1, 2), (273, 4, 1, 8),
+               (277, 3, 1, 3), (278, 3, 1, len(rows)), (279, 4, 1, len(pixels)))
+    directory = struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4)
+    return b"II*\0" + struct.pack("<I", at + len(bits)) + pixels + bits + directory
 
 
 class InitCase(tool_case.ToolCase):
@@ -115,6 +141,26 @@ class TwoCommandsTest(InitCase):
         self.assertIn("'shapes_doppio' has no trained weights yet", error)
         self.assertIn("train first: doppio train shapes_doppio", error)
 
+    def test_classify_takes_the_best_weights_or_given_ones(self):
+        self.bars("shapes", 4)
+        self.init("shapes")
+        # The accuracy grows, so that the "best" state comes before the newest one.
+        self.succeed("train", "shapes_doppio", "--monitor=min:accuracy", "--keep_best", "--set", "test_epoch=0", "--set",
+                     "test_interval=2", "--set", "max_epoch=0", "--set", "max_iter=9")
+
+        def weights(*flags):
+            r = self.run_tool("classify", "shapes_doppio", "shapes", "--jsonl", *flags)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertEqual(12, len(r.stdout.splitlines()))
+            return [line.split("Weights: ")[1] for line in r.stderr.splitlines() if "] Weights: " in line]
+        path, best = re.fullmatch(r"(\S+_iter_(\d+).caffemodel) \(the best by min:accuracy, at iteration \2\)", weights()[0]).groups()
+        self.assertLess(int(best), 9)
+        newest = "shapes_doppio/" + next(name for name in os.listdir(self.path("shapes_doppio")) if name.endswith("_iter_9.caffemodel"))
+        self.assertEqual([], weights("--weights=" + newest))
+        os.remove(path)
+        os.remove(path.replace(".caffemodel", ".solverstate"))
+        self.assertRegex(weights()[0], r"_iter_9.caffemodel \(the newest; the best by min:accuracy, at iteration %s, is not kept" % best)
+
 
 class FilesTest(InitCase):
     def test_splits_every_class_by_the_seed(self):
@@ -163,7 +209,7 @@ class FilesTest(InitCase):
         for name, color in (("a", (9, 99, 9)), ("b", (99, 9, 9))):
             for i in range(5):
                 self.write("photos/%s/%d.png" % (name, i), png(plain(color, random.Random(i), 200 + i, 240)))
-        out = self.init("photos")
+        out = self.init("photos", "--minutes=1000")
         self.assertEqual(("resnet18", [3, 224, 224]), (out["net"], out["input"]))
         train = self.layer("photos_doppio", "TRAIN")
         for field in ("new_height: 256", "new_width: 256", "crop_size: 224", "mirror: true"):
@@ -291,6 +337,60 @@ class SourcesTest(InitCase):
             self.assertNotIn(field, self.layer("cifar_doppio", "TEST"))
 
 
+class AnyPictureTest(InitCase):
+    def pictures(self, folder):
+        """Writes two classes of images in all formats, with other names than their formats have."""
+        draws = random.Random(5)
+        for i in range(6):
+            self.write("%s/빨강 red/%d.png" % (folder, i), png(plain((200, 30, 30), draws, 32, 24)))
+            self.write("%s/blue/%d.jpg" % (folder, i), png(plain((30, 30, 200), draws, 32, 24)))
+            scope = [[(0, 0, 3000 + draws.randrange(90)) for _ in range(24)] for _ in range(32)]
+            self.write("%s/blue/scope %d.tif" % (folder, i), tiff16(scope))
+            self.write("%s/빨강 red/phone%d" % (folder, i), PHONE)
+            self.write("%s/빨강 red/web%d.png" % (folder, i), WEBP)
+        self.write(folder + "/blue/heic.jpg", HEIC)
+
+    def test_from_any_picture_to_the_same_answers(self):
+        self.pictures("set")
+        self.pictures("again")
+        out = self.init("set", "--val_data=again", "--net=lenet", "--size=24", "--epochs=3", "--batch=5")
+        self.assertEqual((30, 30), (out["train_images"], out["test_images"]))
+        self.assertEqual(2, len(out["left_out"]))
+        self.assertIn("6 images are turned upright by their EXIF data", out["notes"])
+        self.assertTrue(any(re.fullmatch(r"16-bit images, brightest value 30\d\d: scaled by 16", note) for note in out["notes"]))
+        for phase in "TRAIN", "TEST":
+            self.assertIn("exif_rotation: true", self.layer("set_doppio", phase))
+            self.assertIn("sixteen_bit_range: 4096", self.layer("set_doppio", phase))
+        self.check("set_doppio")
+        accuracy = self.accuracy("set_doppio")
+        [weights] = [name for name in os.listdir(self.path("set_doppio")) if name.endswith("_18.caffemodel")]
+        weights = "set_doppio/" + weights
+        self.assertIn("turned upright (EXIF), 16-bit values scaled by 16", self.succeed("weights", "ls", weights))
+        right = 0
+        for line in self.lines("set_doppio/val.txt"):
+            path, _, label = line.rpartition(" ")
+            found = json.loads(self.succeed("classify", "set_doppio", "--weights=" + weights, "again/" + path, "--json"))
+            right += found["images"][0]["classes"][0]["class"] == int(label)
+        self.assertAlmostEqual(accuracy, right / 30, places=5)
+
+    def test_reports_upright_sizes_and_the_brightest_value(self):
+        self.write("set/a/phone.jpg", PHONE)
+        self.write("set/a/scope.tif", tiff16([[(0, 0, 4095)] * 24] * 32))
+        plain_text = self.succeed("data", "stat", "set")
+        self.assertIn("3x24x32 ", plain_text)
+        self.assertIn("1 images with more than 8 bits per value, brightest value 4095\n", plain_text)
+        text = self.succeed("data", "stat", "set", "--exif_rotation")
+        self.assertIn("1 images turned upright by their EXIF data\n", text)
+        self.assertRegex(text, r" 3x32x24 +2 ")
+        out = json.loads(self.succeed("data", "stat", "set", "--exif_rotation", "--sixteen_bit_range=4096", "--json"))
+        self.assertEqual((1, 1, 4095), (out["turned"], out["sixteen_bit"], out["brightest"]))
+        self.assertIn("--sixteen_bit_range needs", self.fail_with(2, "data", "stat", "set", "--sixteen_bit_range=9"))
+        for flags in (), ("--encoded",):
+            self.succeed("data", "convert", "set", "db%d" % len(flags), "--exif_rotation", "--sixteen_bit_range=4096", *flags)
+            [size] = json.loads(self.succeed("data", "stat", "db%d" % len(flags), "--json"))["sizes"]
+            self.assertEqual({"shape": "3x32x24", "images": 2}, size)
+
+
 class BadDataTest(InitCase):
     def test_leaves_out_what_cannot_be_read(self):
         self.bars("shapes", 10)
@@ -301,20 +401,38 @@ class BadDataTest(InitCase):
         self.assertEqual(2, len(out["left_out"]))
         self.assertEqual(out["left_out"], self.lines("shapes_doppio/left_out.txt"))
         self.assertRegex(out["left_out"][1], r"shapes/vertical/000\.png: ")
-        self.assertIn("left out  2 that cannot be read, listed in more/left_out.txt\n",
+        self.assertIn("left out  2 that cannot be read (1 damaged PNG image, 1 file without an image), listed in "
+                      "more/left_out.txt\n",
                       self.succeed("init", "shapes", "more"))
 
     def test_lists_images_in_other_formats(self):
         self.bars("shapes", 10)
-        self.write("shapes/vertical/scan.TIF", b"II*\0" + bytes(40))
+        self.write("shapes/vertical/scan.jpg", HEIC)
         self.write("shapes/vertical/web.webp", b"RIFF\0\0\0\0WEBPVP8 " + bytes(40))
         self.write("shapes/vertical/notes.txt", "no image")
         os.rename(self.path("shapes/vertical/000.png"), self.path("shapes/vertical/000.jfif"))
         out = self.init("shapes")
         self.assertEqual(30, out["train_images"] + out["test_images"])
         self.assertEqual(2, len(out["left_out"]))
-        self.assertRegex(out["left_out"][0], r"scan\.TIF: .*TIFF")
-        self.assertRegex(out["left_out"][1], r"web\.webp: .*WebP")
+        self.assertRegex(out["left_out"][0], r"scan\.jpg: it is a HEIC image; convert it: heif-convert IN\.heic")
+        self.assertRegex(out["left_out"][1], r"web\.webp: corrupt WebP image: ")
+        self.write("shapes/vertical/lossless.webp", b"RIFF\0\0\0\0WEBPVP8L" + bytes(40))
+        self.write("shapes/vertical/none.jpg", b"")
+        self.assertIn("(2 damaged WebP images, 1 HEIC image, 1 empty file)", self.succeed("init", "shapes", "again"))
+
+    def test_names_what_is_there_in_place_of_images(self):
+        self.bars("shapes", 6)
+        for name in os.listdir(self.path("shapes/vertical")):
+            os.remove(self.path("shapes/vertical/" + name))
+        self.assertIn("shapes/vertical' of a class has no image files, but no files\n", self.fail_with(4, "init", "shapes"))
+        self.write("shapes/vertical/한글 note.txt", "x")
+        self.write("shapes/vertical/b.txt", "x")
+        self.assertIn("of a class has no image files, but 2 files with other names, such as 'vertical/b.txt'",
+                      self.fail_with(4, "init", "shapes"))
+        for i in range(3):
+            self.write("shapes/vertical/%d.webp" % i, b"RIFF\0\0\0\0WEBPVP8 " + bytes(40))
+        self.assertIn("class 'vertical' has no image that can be read, but 3 damaged WebP images; the first: ",
+                      self.fail_with(4, "init", "shapes"))
 
     def test_a_class_without_whole_images(self):
         self.bars("shapes", 2)
@@ -391,6 +509,178 @@ class BadDataTest(InitCase):
         self.assertIn("'shapes/made' would be among the images", self.fail_with(2, "init", "shapes", "shapes/made"))
         self.assertIn("--val needs a share between 0 and 1; got 1", self.fail_with(2, "init", "shapes", "x", "--val=1"))
         self.assertIn("--epochs needs 0 to", self.fail_with(2, "init", "shapes", "x", "--epochs=-1"))
+
+
+class TimeTest(InitCase):
+    def photos(self, count=3):
+        for name, color in (("a", (9, 99, 9)), ("b", (99, 9, 9))):
+            for i in range(count):
+                self.write("photos/%s/%d.png" % (name, i), png(plain(color, random.Random(i), 70, 80)))
+
+    def test_says_how_long_the_training_takes(self):
+        self.bars("shapes", 10)
+        out = self.init("shapes", "--epochs=3")
+        self.assertGreaterEqual(out["seconds"], 0)
+        self.assertGreaterEqual(out["threads"], 1)
+        self.assertEqual("", out["faster"])
+        self.assertRegex(self.succeed("init", "shapes", "more"), r"(?m)^time      about \d+ (s|min) on \d+ threads?, by some ")
+        self.assertIn("* time: about ", self.read("more/README.md").decode())
+
+    def test_names_flags_that_shorten_it(self):
+        self.photos(30)
+        out = self.init("photos", "--epochs=100000")
+        self.assertEqual(100000, out["epochs"])
+        self.assertGreater(out["seconds"], 600)
+        match = re.fullmatch(r"(--net=\w+) (--size=\d+) (--epochs=\d+) takes about .*", out["faster"])
+        faster = self.init("photos", "faster", *match.groups())
+        self.assertLess(faster["seconds"], out["seconds"] / 2)
+
+    def test_makes_a_lighter_plan(self):
+        self.photos(150)
+        out = json.loads(self.succeed("init", "photos", "--minutes=1", "--json", OMP_NUM_THREADS="1"))
+        self.assertEqual(("resnet20", 1), (out["net"], out["threads"]))
+        self.assertIn("resnet18 for 3x112x112 would take", self.read("photos_doppio/README.md").decode())
+        self.check("photos_doppio")
+
+    def test_decodes_large_photos_at_a_smaller_size(self):
+        self.photos()
+        self.init("photos", "--net=resnet20", "--size=32")
+        for phase in "TRAIN", "TEST":
+            self.assertIn("scaled_decode: true", self.layer("photos_doppio", phase))
+        self.init("photos", "near", "--net=resnet20", "--size=64")
+        self.assertNotIn("scaled_decode", self.layer("near", "TRAIN"))
+
+    def test_explains_mistakes(self):
+        self.photos()
+        for flag, message in (("--minutes=-1", "--minutes needs 0 to"),
+                              ("--augment=much", "--augment needs none, light or strong, and may add turns"),
+                              ("--augment=light,strong", "got 'light,strong'"),
+                              ("--augment=none,turns", "turns needs light or strong"),
+                              ("--balance=both", "--balance")):
+            self.assertIn(message, self.fail_with(2, "init", "photos", flag))
+        self.assertFalse(os.path.exists(self.path("photos_doppio")))
+
+
+class AugmentTest(InitCase):
+    def photos(self, height=36, width=36):
+        for name, color in (("가 나", (9, 99, 9)), ("b c", (99, 9, 9))):
+            for i in range(6):
+                self.write("photos/%s/%d.png" % (name, i), png(plain(color, random.Random(i), height, width)))
+
+    def test_writes_the_changes(self):
+        self.photos()
+        strong = ("rotation_param", "distort_param", "cutout_param")
+        light = ("mirror: true", "pad: 4")
+        turns = ("flip: true", "quarter_turns: true")
+        wanted = {"": light, "none": (), "light": light, "strong": light + strong, "turns": light + turns,
+                  "strong,turns": light + strong + turns}
+        for augment, fields in wanted.items():
+            folder = "of_" + augment.replace(",", "_")
+            self.init("photos", folder, "--epochs=1", *(["--augment=" + augment] if augment else []))
+            train, test = self.layer(folder, "TRAIN"), self.layer(folder, "TEST")
+            for field in light + strong + turns:
+                self.assertEqual(field in fields, field in train, (augment, field))
+                self.assertNotIn(field, test)
+            self.check(folder)
+            self.succeed("train", folder)
+
+    def test_photos_are_cut_by_area(self):
+        self.photos(140, 150)
+        self.init("photos", "strong", "--net=resnet18", "--size=56", "--augment=strong", "--epochs=1")
+        self.assertIn("random_aspect_ratio_param", self.layer("strong", "TRAIN"))
+        self.init("photos", "none", "--net=resnet18", "--size=56", "--augment=none", "--epochs=1")
+        for phase in "TRAIN", "TEST":
+            self.assertNotIn("crop_size", self.layer("none", phase))
+            self.assertIn("new_height: 56", self.layer("none", phase))
+        for folder in "strong", "none":
+            self.succeed("train", folder)
+
+    def test_wide_images_turn_by_halves(self):
+        self.photos(32, 40)
+        self.init("photos", "--augment=turns")
+        train = self.layer("photos_doppio", "TRAIN")
+        self.assertIn("flip: true", train)
+        self.assertNotIn("quarter_turns", train)
+        error = self.fail_with(3, "train", "photos_doppio", "--set", "net.layer[data].transform_param.quarter_turns=true")
+        self.assertIn("quarter_turns needs square samples, but they are 32x40", error)
+
+    def test_gray_images_change_on_request(self):
+        self.bars("shapes", 6)
+        self.init("shapes", "--augment=strong,turns")
+        for field in "mirror: true", "quarter_turns: true", "shift_param", "rotation_param":
+            self.assertIn(field, self.layer("shapes_doppio", "TRAIN"))
+        self.assertNotIn("distort_param", self.layer("shapes_doppio", "TRAIN"))
+        self.succeed("train", "shapes_doppio", "--set", "max_epoch=1")
+
+    def test_preview_shows_what_the_net_gets(self):
+        self.photos()
+        self.init("photos", "made", "--augment=none", "--batch=5")
+        self.succeed("data", "preview", "made", "plain.html", "--augmented", "--count=7")
+        plain_page = self.read("plain.html").decode()
+        figures = re.findall(r"<figcaption>(\d [^<]*)<small>(\d\.png)</small>", plain_page)
+        self.assertEqual(7, len(figures))
+        self.assertLessEqual({name for name, _ in figures}, {"0 b c", "1 가 나"})
+        out = self.succeed("data", "preview", "made/train_val.prototxt", "turned.html", "--augmented", "--count=7",
+                           "--set", "net.layer[data].transform_param.flip=true")
+        self.assertEqual("turned.html written, 7 images\n", out)
+        turned = self.read("turned.html").decode()
+        images = [re.findall(r'src="data:image/png;base64,([^"]+)"', page) for page in (plain_page, turned)]
+        self.assertEqual([7, 7], [len(one) for one in images])
+        self.assertNotEqual(*images)
+        again = self.succeed("data", "preview", "made/solver.prototxt", "again.html", "--augmented", "--count=7", "--json")
+        self.assertEqual({"file": "again.html", "images": 7}, json.loads(again))
+        self.assertEqual(images[0], re.findall(r'base64,([^"]+)"', self.read("again.html").decode()))
+        self.assertIn("--augmented shows what a net gets", self.fail_with(2, "data", "preview", "photos", "--augmented"))
+        self.assertIn("reads no images", self.fail_with(3, "data", "preview", "made/deploy.prototxt", "--augmented"))
+
+
+class BalanceTest(InitCase):
+    def setUp(self):
+        super().setUp()
+        self.bars("bars", 40, classes=("horizontal",))
+        self.bars("bars", 5, classes=("vertical",))
+
+    def test_names_the_rare_class(self):
+        notes = self.init("bars")["notes"]
+        self.assertIn("'vertical' has 4 of 36 images for training: --balance=sampling shows every class equally often, "
+                      "--balance=weights weighs the loss", notes)
+        self.bars("even", 20)
+        self.assertNotIn("--balance", " ".join(self.init("even")["notes"]))
+
+    def test_both_remedies_train(self):
+        for balance in "sampling", "weights":
+            out = self.init("bars", balance, "--balance=" + balance, "--epochs=20")
+            self.assertNotIn("--balance", " ".join(out["notes"]))
+            self.assertEqual(balance == "sampling", "balance: true" in self.layer(balance, "TRAIN"))
+            self.assertNotIn("balance", self.layer(balance, "TEST"))
+            net = self.read(balance + "/train_val.prototxt").decode()
+            self.assertEqual(balance == "weights", "loss_param { class_counts: [32, 4] }" in net)
+            self.check(balance)
+            self.assertGreater(self.accuracy(balance), 0.8)
+            [weights] = [name for name in os.listdir(self.path(balance)) if name.endswith("_iter_%d.caffemodel" % out["iterations"])]
+            self.succeed("test", "--model=%s/train_val.prototxt" % balance, "--weights=%s/%s" % (balance, weights))
+            self.write("new.png", png(drawn("vertical", random.Random(100))))
+            self.assertEqual("vertical", self.top_class(balance, "new.png"))
+
+    def test_every_loss_is_weighted(self):
+        self.bars("large", 40, classes=("horizontal",))
+        self.bars("large", 5, classes=("vertical",))
+        for net, losses in ("googlenet", 3), ("inception_v3", 2):
+            self.init("large", net, "--net=" + net, "--balance=weights", "--epochs=1")
+            self.assertEqual(losses, self.read(net + "/train_val.prototxt").decode().count("class_counts: [32, 4]"))
+            self.check(net)
+
+    def test_databases_are_balanced_too(self):
+        for part, seed in ("train", 1), ("val", 2):
+            self.bars("set/" + part, 40 if part == "train" else 5, seed, classes=("horizontal",))
+            self.bars("set/" + part, 5, seed, classes=("vertical",))
+            self.succeed("data", "convert", "set/" + part, part + "_lmdb", "--gray")
+        self.init("train_lmdb", "made", "--balance=sampling", "--epochs=2")
+        self.succeed("train", "made")
+        error = self.fail_with(3, "test", "--model=made/train_val.prototxt", "--set",
+                               "net.layer[data].data_param.balance=true", "--weights=" + self.path("made") + "/" + next(
+                                   name for name in os.listdir(self.path("made")) if name.endswith(".caffemodel")))
+        self.assertIn("balance is for training", error)
 
 
 class FolderForSolverTest(InitCase):

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Tests the commands that inspect trained nets: classify, draw, weights."""
+import csv
+import io
 import json
 import os
 import shutil
@@ -94,7 +96,110 @@ class ClassifyTest(tool_case.ToolCase):
         self.assertEqual(4, r.returncode)
         self.assertIn("photos/b_red.png", r.stdout)
         self.assertIn("image 'photos/c_torn.png': corrupt PNG image", r.stderr)
-        self.assertIn("image 'nowhere.jpg': cannot read", r.stderr)
+        self.assertIn("image 'nowhere.jpg': cannot read it: No such file", r.stderr)
+        self.assertIn("2 images classified: 1 green, as grass, 1 red; 2 left out", r.stderr)
+
+    def write_tree(self):
+        """Writes images into subfolders; returns their paths in the order of the search."""
+        names = ["z.png", "고양 이/1 빨강.png", "고양 이/more/z.png", "가.d/z.png"]
+        for i, name in enumerate(names):
+            self.write("tree/" + name, png([RED, GREEN, RED, GREEN][i]))
+        self.write("tree/고양 이/.hidden.png", png(RED))
+        os.symlink("..", self.path("tree/고양 이/up"))
+        return ["tree/z.png", "tree/가.d/z.png", "tree/고양 이/1 빨강.png", "tree/고양 이/more/z.png"]
+
+    def test_searches_folders_with_their_subfolders(self):
+        paths = self.write_tree()
+        for flags in (), ("--batch=3", "--data_threads=2"), ("--batch=1", "--data_threads=1"):
+            self.assertEqual(paths, [i["file"] for i in self.classify("tree", *flags)["images"]])
+
+    def rows(self, text):
+        return list(csv.DictReader(io.StringIO(text)))
+
+    def test_writes_csv_and_lines_of_json(self):
+        paths = self.write_tree()
+        whole = self.classify("tree", "--top=2")["images"]
+        for flags in ("--batch=3",), ("--batch=1",):
+            rows = self.rows(self.succeed("classify", *self.flags, *flags, "--csv", "--top=2", "tree"))
+            self.assertEqual(paths, [row["file"] for row in rows])
+            self.assertEqual(["red", "green, as grass", "green, as grass", "red"], [row["answer"] for row in rows])
+            for row, image in zip(rows, whole):
+                for i, one in enumerate(image["classes"], 1):
+                    self.assertEqual((str(one["class"]), one["label"]), (row["class_%d" % i], row["label_%d" % i]))
+                    self.assertAlmostEqual(one["value"], float(row["value_%d" % i]), places=6)
+        self.assertEqual("", self.succeed("classify", *self.flags, "--csv=out.csv", "--top=2", "tree"))
+        self.assertEqual(rows, self.rows(self.read("out.csv").decode()))
+        lines = self.succeed("classify", *self.flags, "--jsonl", "--csv=again.csv", "--top=2", "tree").splitlines()
+        self.assertEqual(self.read("out.csv"), self.read("again.csv"))
+        self.assertEqual([{**image, "answer": image["classes"][0]["label"]} for image in whole], [json.loads(line) for line in lines])
+        self.assertIn("give one of --json, --jsonl and --csv", self.fail_with(2, "classify", *self.flags, "--csv", "--json", "tree"))
+        self.assertIn("cannot write 'no/out.csv'", self.fail_with(4, "classify", *self.flags, "--csv=no/out.csv", "tree"))
+
+    def test_json_is_the_same_text_as_if_it_were_printed_whole(self):
+        self.write_tree()
+        for images in ("tree",), ("photos/a_green.png",):
+            text = self.succeed("classify", *self.flags, "--json", *images)
+            self.assertEqual(text, json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n")
+        self.write("torn.png", "")
+        r = self.run_tool("classify", *self.flags, "--json", "torn.png")
+        self.assertEqual((4, []), (r.returncode, json.loads(r.stdout)["images"]))
+
+    def test_names_what_it_is_not_sure_of(self):
+        flags = self.flags[:2] + ["--scale=0.001", "--blob=ip", "--unsure_below=0.9"]
+        for labels, green, red in ((["--labels=labels.txt"], "green, as grass", "red"), ([], "1", "2")):
+            rows = self.rows(self.succeed("classify", *flags, *labels, "--csv", "photos"))
+            self.assertEqual(["unsure", red], [row["answer"] for row in rows])
+            self.assertEqual("1", rows[0]["class_1"])
+            out = self.succeed("classify", *flags, *labels, "--top=1", "photos")
+            self.assertRegex(out, r"a_green.png  0.8000 +1  unsure; %s\n" % green)
+            images = json.loads(self.succeed("classify", *flags, *labels, "--json", "photos"))["images"]
+            self.assertEqual(["unsure", red], [image["answer"] for image in images])
+        self.assertNotIn("answer", self.classify("photos")["images"][0])
+        self.assertIn("--unsure_below needs 0 or more", self.fail_with(2, "classify", *self.flags, "--unsure_below=-1", "photos"))
+
+    def tree(self, folder):
+        return sorted(os.path.relpath(os.path.join(at, name), self.path(folder))
+                      for at, _, names in os.walk(self.path(folder)) for name in names)
+
+    def test_sorts_copies_or_links_into_folders(self):
+        paths = self.write_tree()
+        self.write("labels.txt", "blue\n../green\nred\n")
+        sort = ["classify", *self.flags, "tree", "--sort_into=tree/sorted"]
+        self.succeed(*sort)
+        first = ["%2E%2E%2Fgreen/1 빨강.png", "%2E%2E%2Fgreen/z.png", "red/z.png", "red/z_2.png"]
+        self.assertEqual(first, self.tree("tree/sorted"))
+        self.assertEqual(self.read(paths[3]), self.read("tree/sorted/red/z_2.png"))
+        # A second run leaves out its own folder and replaces nothing.
+        self.succeed(*sort, "--sort_by=link", "--batch=1")
+        self.assertEqual(8, len(self.tree("tree/sorted")))
+        link = self.path("tree/sorted/red/z_3.png")
+        self.assertEqual(os.path.realpath(self.path(paths[0])), os.path.realpath(link))
+        self.assertTrue(os.path.islink(link) and not os.path.islink(self.path("tree/sorted/red/z.png")))
+        flags = self.flags[:2] + ["--scale=0.001", "--blob=ip", "--unsure_below=0.9", "--sort_into=new"]
+        self.succeed("classify", *flags, "photos")
+        self.assertEqual(["2/b_red.png", "unsure/a_green.png"], self.tree("new"))
+        self.assertIn("--sort_by needs copy or link; got 'move'", self.fail_with(2, *sort, "--sort_by=move"))
+        self.assertIn("is the folder of the images", self.fail_with(2, "classify", *self.flags, "photos", "--sort_into=photos"))
+
+    def test_damaged_images_among_many_are_counted(self):
+        for i in range(130):
+            self.write("many/%03d.png" % i, "" if i % 10 else png(RED))
+        r = self.run_tool("classify", *self.flags, "--jsonl", "--batch=7", "many")
+        self.assertEqual((4, 13), (r.returncode, len(r.stdout.splitlines())))
+        self.assertIn("13 images classified: 13 red; 117 left out", r.stderr)
+        self.assertIn("17 more errors of images", r.stderr)
+
+    def test_refuses_values_that_are_not_finite(self):
+        self.write("weights.prototxt", WEIGHTS.replace("data: [0, 0, 0]", "data: [0, nan, 0]"))
+        r = self.run_tool("classify", *self.flags, "--json", "photos")
+        self.assertEqual((7, []), (r.returncode, json.loads(r.stdout)["images"]))
+        self.assertIn("image 'photos/b_red.png': its values in blob 'prob' are not finite", r.stderr)
+
+    def test_quiet_leaves_only_results_warnings_and_errors(self):
+        r = self.run_tool("classify", *self.flags, "photos", "--quiet")
+        self.assertEqual("W", r.stderr[:1], r.stderr)  # no mean is known
+        self.assertEqual(1, len(r.stderr.splitlines()))
+        self.assertEqual(self.succeed("classify", *self.flags, "photos"), r.stdout)
 
     def test_says_what_does_not_fit(self):
         self.write("labels.txt", "blue\nred\n")
@@ -201,6 +306,26 @@ class WeightsTest(tool_case.ToolCase):
         out = json.loads(out)
         self.assertEqual((0, 0.5, 1), (out["over"], out["difference"], out["blobs"][1]["relative"]))
 
+    def test_averages_files_of_any_format(self):
+        self.write("b.prototxt", WEIGHTS.replace("[0, 0, 0]", "[0, 0, 3]"))
+        out = self.succeed("weights", "average", "a.prototxt", "b.prototxt", "a.prototxt", "--out=mean of 셋.caffemodel.h5")
+        self.assertEqual("mean of 셋.caffemodel.h5 written, the mean of 3 files: 2 blobs, 39 values\n", out)
+        diff = json.loads(self.run_tool("weights", "diff", "a.prototxt", "mean of 셋.caffemodel.h5", "--json").stdout)
+        self.assertEqual([0, 1], [blob["difference"] for blob in diff["blobs"]])
+        out = json.loads(self.succeed("weights", "average", "mean of 셋.caffemodel.h5", "a.prototxt",
+                                      "--out=again.caffemodel", "--json"))
+        self.assertEqual(("again.caffemodel", 2, 39, 0), (out["file"], out["blobs"], out["values"], out["nans"]))
+
+    def test_averages_no_files_of_other_nets_and_writes_no_file_of_another_kind(self):
+        self.write("b.prototxt", WEIGHTS.replace('"ip"', '"other"'))
+        error = self.fail_with(4, "weights", "average", "a.prototxt", "b.prototxt", "--out=mean.caffemodel")
+        self.assertIn("blob 0 of layer 'ip' is only in a.prototxt", error)
+        self.assertIn("blob 0 of layer 'other' is only in b.prototxt", error)
+        self.assertNotIn("mean.caffemodel", os.listdir(self.folder))
+        self.assertIn("give --out=FILE.caffemodel", self.fail_with(2, "weights", "average", "a.prototxt", "a.prototxt"))
+        self.assertIn("not 'mean.npz'", self.fail_with(2, "weights", "average", "a.prototxt", "a.prototxt", "--out=mean.npz"))
+        self.assertIn("'weights average' needs FILE FILE...", self.fail_with(2, "weights", "average", "a.prototxt"))
+
     def test_compares_binary_with_hdf5(self):
         net = 'net: "net.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 1 snapshot_prefix: "s" snapshot_format: '
         self.write("net.prototxt", """layer { name: "in" type: "DummyData" top: "x" top: "y"
@@ -216,7 +341,7 @@ class WeightsTest(tool_case.ToolCase):
         self.assertIn(" ip ", self.succeed("weights", "ls", "s_iter_1.caffemodel.h5"))
 
     def test_says_what_is_wrong(self):
-        self.assertIn("'weights' needs ls FILE | diff FILE FILE; there is no 'a.prototxt'",
+        self.assertIn("'weights' needs ls FILE | diff FILE FILE | average FILE FILE...; there is no 'a.prototxt'",
                       self.fail_with(2, "weights", "a.prototxt"))
         self.assertIn("'weights diff' needs FILE FILE", self.fail_with(2, "weights", "diff", "a.prototxt"))
         self.assertIn("--tolerance needs 0 or more",

@@ -137,6 +137,19 @@ class SubmitTest(TinyCase):
                 (("slurm", "--time=1:00", "--ranks_per_node=0", *training), "--ranks_per_node needs 1 to 100000; got 0"),
                 (("slurm", "--time=1:00", "--queue=a b", *training), "--queue needs letters, digits and"),
                 (("slurm", "--time=1:00", "--account=a;b", *training), "--account needs letters, digits and"),
+                (("slurm", "--time=1:00", "--partition=a b", *training), "--partition needs letters, digits and"),
+                (("slurm", "--time=1:00", "--partition=a", "--queue=b", *training), "--queue and --partition mean the same"),
+                (("slurm", "--time=1:00", "--directive=comment=x", *training), "--directive needs an option of the batch system"),
+                (("slurm", "--time=1:00", "--directive=--comment=a\nrm -r x", *training), "--directive needs one line"),
+                (("slurm", "--time=1:00", "--setup=a\nb", *training), "--setup needs one line"),
+                (("slurm", "--time=1:00", "--setup=", *training), "--setup needs one line"),
+                (("slurm", "--time=1:00", "--gres=gpu:2 x", *training), "--gres needs letters, digits and"),
+                (("slurm", "--time=1:00", "--gres=gpu:2", *training), "give it --gpu, such as --gpu=all"),
+                (("slurm", "--time=1:00", "--gres=gpu:2", "--gpus_per_node=4", *training, "--gpu=all"),
+                 "--gpus_per_node=4 and --gres=gpu:2 ask for different numbers of GPUs"),
+                (("pbs", "--time=1:00", "--gres=gpu:2", *training), "--gres is an option of SLURM; use --gpus_per_node"),
+                (("pbs", "--time=1:00", "--container_image=ubuntu", *training), "--container_image needs an image of Apptainer"),
+                (("lsf", "--time=1:00", "--container_image=a.sif", "--nompi", *training), "cannot start ranks in containers"),
                 (("slurm", "--time=1:00", "--job_name=", *training), "--job_name must not be empty"),
                 (("slurm", "--time=1:00"), "the command after -- must be a training"),
                 (("slurm", "--time=1:00", "--", "test", "--model=m", "--weights=w"), "the command after -- must be a training"),
@@ -153,6 +166,81 @@ class SubmitTest(TinyCase):
             r = self.run_tool("submit", *arguments)
             self.assertEqual((2, ""), (r.returncode, r.stdout), arguments)
             self.assertIn(text, r.stderr)
+
+    def test_has_the_lines_of_the_site(self):
+        flags = ("--directive=--comment=caffe", "--setup=module() { echo module \"$@\" >>calls; }", "--setup=module load cuda",
+                 "--partition=gpu")
+        for system, queue in (("slurm", "#SBATCH --partition=gpu"), ("pbs", "#PBS -q gpu"), ("lsf", "#BSUB -q gpu")):
+            script = self.script(system, *flags)
+            self.assertIn("\n" + queue + "\n", script)
+            self.assertIn(" --comment=caffe\n", script)
+            code, calls = self.run_script(script, 0)
+            self.assertEqual((0, "module load cuda"), (code, calls[0]))
+            self.assertIn("doppio train", calls[1])
+
+    def test_asks_slurm_for_gpus_by_gres(self):
+        script = self.script("slurm", "--gres=gpu:v100:2,nvme:1")
+        self.assertIn("\n#SBATCH --gres=gpu:v100:2,nvme:1\n", script)
+        self.assertIn("\n#SBATCH --ntasks-per-node=2\n", script)
+        self.assertNotIn("--gpus-per-node", script)
+
+    def test_runs_the_ranks_in_containers(self):
+        self.write("apptainer", '#!/bin/bash\nshift; exec "${@:2}"\n')
+        os.chmod(self.path("apptainer"), 0o755)
+        r = self.run_tool("submit", "slurm", "--time=1:00:00", "--container_image=my image.sif", *self.TRAINING)
+        self.assertIn(" \"$apptainer\" exec 'my image.sif' doppio train ", r.stdout, r.stderr)
+        code, calls = self.run_script(r.stdout, 75)
+        self.assertEqual(75, code)
+        self.assertIn(" %s exec my image.sif doppio train " % self.path("apptainer"), calls[0])
+        r = self.run_tool("submit", "slurm", "--time=1:00:00", "--container_image=doppio:cuda", "--program=/opt/d", *self.TRAINING)
+        self.assertIn('--container-image=doppio:cuda --container-mounts="$PWD:$PWD" --container-workdir="$PWD" /opt/d train ',
+                      r.stdout.replace("'doppio:cuda'", "doppio:cuda"))
+
+    def test_takes_the_defaults_of_the_site(self):
+        self.write("사이트 site", "# of our centre\n\nqueue=gpu\naccount=p1\ncpus_per_rank=8\nmpi=false\n"
+                   "directive=--comment=caffe\nsetup=module load cuda\n")
+        for arguments, env in ((("--site=" + self.path("사이트 site"),), {}), ((), {"DOPPIO_SITE": self.path("사이트 site")})):
+            r = self.run_tool("submit", "slurm", "--time=1:00:00", *arguments, *self.TRAINING, **env)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertIn("site defaults of %s: queue, account, cpus_per_rank, mpi, directive, setup" % self.path("사이트 site"), r.stderr)
+            for line in ("#SBATCH --partition=gpu", "#SBATCH --account=p1", "#SBATCH --cpus-per-task=8", "#SBATCH --comment=caffe",
+                         "module load cuda"):
+                self.assertIn("\n" + line + "\n", r.stdout)
+            self.assertIn("srun --mpi=none ", r.stdout)
+
+    def test_flags_win_over_the_site(self):
+        self.write("site", "queue=gpu\naccount=p1\nmpi=false\ndirective=--comment=caffe\n")
+        r = self.run_tool("submit", "slurm", "--time=1:00:00", "--site=" + self.path("site"), "--partition=cpu", "--mpi",
+                          "--directive=--comment=doppio", *self.TRAINING)
+        self.assertIn("\n#SBATCH --partition=cpu\n#SBATCH --account=p1\n", r.stdout, r.stderr)
+        self.assertIn("srun --mpi=pmix ", r.stdout)
+        # SLURM takes the last one.
+        self.assertIn("\n#SBATCH --comment=caffe\n#SBATCH --comment=doppio\n", r.stdout)
+        self.assertIn(": account, directive\n", r.stderr)
+
+    def test_finds_the_site_of_the_user(self):
+        os.makedirs(self.path(".config/doppio"))
+        self.write(".config/doppio/site", "queue=own\n")
+        r = self.run_tool("submit", "slurm", "--time=1:00:00", *self.TRAINING, HOME=self.folder)
+        self.assertIn("\n#SBATCH --partition=own\n", r.stdout, r.stderr)
+        r = self.run_tool("submit", "slurm", "--time=1:00:00", "--site=", *self.TRAINING, HOME=self.folder)
+        self.assertNotIn("partition", r.stdout, r.stderr)
+
+    def test_names_the_line_of_a_mistake_in_the_site(self):
+        for text, code, message in (("queue=gpu\nqeue=x\n", 3, "site:2: error: 'qeue' is not a default of a site; did you mean 'queue'?"),
+                                    ("time=1:00\n", 3, "site:1: error: 'time' is not a default of a site"),
+                                    ("queue\n", 3, "site:1: error: expected NAME=VALUE, such as queue=gpu; got 'queue'"),
+                                    ("cpus_per_rank=many\n", 3, "site:1: error: cpus_per_rank needs an integer; got 'many'"),
+                                    ("directive=#SBATCH --x\n", 2, "--directive needs an option of the batch system"),
+                                    (None, 4, "cannot read")):
+            path = self.path("site")
+            if text is None:
+                os.remove(path)
+            else:
+                self.write("site", text)
+            r = self.run_tool("submit", "slurm", "--time=1:00:00", "--site=" + path, *self.TRAINING)
+            self.assertEqual((code, ""), (r.returncode, r.stdout), r.stderr)
+            self.assertIn(message, r.stderr)
 
     def test_says_how_it_reads_a_time_of_two_numbers(self):
         training = ("--", "train", "--solver=solver.prototxt")

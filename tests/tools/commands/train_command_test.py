@@ -57,7 +57,8 @@ class TrainTest(TinyCase):
         self.succeed("train", "--solver=solver.prototxt")
 
         def said(*args):
-            return self.succeed("test", "--weights=tiny_iter_20.caffemodel", *args).splitlines()[-1]
+            out = self.succeed("test", "--weights=tiny_iter_20.caffemodel", *args)
+            return next(line for line in out.splitlines() if " images" in line and ", in " in line)
         net = "--model=net.prototxt"
         self.assertEqual("10 of 10 images, in 3 batches of 4, the last one of 2", said(net))
         self.assertEqual("4 of 10 images, in 1 batch of 4", said("--solver=solver.prototxt"))
@@ -255,8 +256,28 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.succeed(*commands[2][1:])
         self.assertIn("iteration 40,", self.succeed(*commands[3][1:]))
         self.assertNotIn("max_iter=20", commands[3])
+        # A net that finds objects is for detect.
+        self.write("deploy.prototxt", 'input: "data" input_shape { dim: 1 dim: 1 dim: 8 dim: 8 } '
+                   'input: "im_info" input_shape { dim: 1 dim: 3 } layer { name: "x" type: "ReLU" bottom: "data" top: "x" }')
+        self.assertIn("doppio detect --model=deploy.prototxt", self.succeed("train", "--solver=solver.prototxt"))
         # With the log format for Caffe's parsers, nothing is added.
         self.assertNotIn("next:", self.succeed("train", "--solver=solver.prototxt", "--log_format=caffe"))
+
+    def test_a_net_in_place_of_a_solver_is_named(self):
+        self.write_tiny()
+        said = self.fail_with(2, "train", "net.prototxt")
+        self.assertIn("'train' takes no arguments, got 'net.prototxt', which is a net; 'train' needs a solver: a file with "
+                      "net: \"net.prototxt\" and fields such as base_lr", said)
+        self.assertIn("did you mean --solver=solver.prototxt?", self.fail_with(2, "train", "solver.prototxt"))
+        self.assertIn("did you mean --model=net.prototxt?", self.fail_with(2, "time", "net.prototxt"))
+        self.assertIn("did you mean 'solver.prototxt'?", self.fail_with(4, "train", "--solver=solver.protoxt"))
+
+    def test_quiet_trains_without_a_word(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--quiet", "--progress=on", "--run_dir=run")
+        self.assertEqual((0, ""), (r.returncode, r.stderr))
+        self.assertIn("iteration ", r.stdout)
+        self.assertIn("train net", self.read("run/log.txt").decode())
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ class MemoryTest(TinyCase):
         self.assertEqual((rows["weights"], rows["weights"]), (rows["gradients"], rows["history"]))
         self.assertRegex(r.stdout, r"(?m)^ +weights +%s  32 B of values; the rest is padding$" % re.escape(rows["weights"]))
         self.assertRegex(r.stdout, r"(?m)^ +history +%s  of SGD$" % re.escape(rows["weights"]))
+        averaged = self.run_tool("train", "--solver=solver.prototxt", "--dry_run", "--set=ema_decay=0.9").stdout
+        self.assertRegex(averaged, r"(?m)^ +history +[\d.]+ K?i?B +of SGD, and averaged weights$")
         total = sizes.pop("total")
         self.assertAlmostEqual(total, sum(sizes.values()), delta=len(rows) * 0.05 * 1024, msg="rounded to 0.1 KiB")
         log = self.run_tool("train", "--solver=solver.prototxt").stderr

@@ -10,8 +10,8 @@ import unittest
 import tool_case
 
 ROOT = os.getcwd()
-LIBRARIES = {"glog", "gflags", "HDF5", "LevelDB", "libjpeg-turbo", "libpng", "LMDB", "nlohmann-json", "oneDNN", "OpenBLAS",
-             "OpenCV", "protobuf", "zlib"}
+LIBRARIES = {"giflib", "glog", "gflags", "HDF5", "LevelDB", "libjpeg-turbo", "libpng", "libtiff", "libwebp", "LMDB",
+             "nlohmann-json", "oneDNN", "OpenBLAS", "OpenCV", "protobuf", "zlib"}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -31,7 +31,8 @@ class VersionTest(tool_case.ToolCase):
         self.assertLessEqual(LIBRARIES, set(said["libraries"]))
         for name, library in said["libraries"].items():
             if name in LIBRARIES:
-                self.assertRegex(library["compiled_with"], r"^\d+\.\d+", name)
+                # The headers of some libraries do not state a version.
+                self.assertRegex(library["compiled_with"] or library["running"], r"^\d+\.\d+", name)
 
     def test_names_the_licence_in_the_root_of_the_tree(self):
         with open(os.path.join(ROOT, "LICENSE"), encoding="utf-8") as f:

@@ -1,14 +1,11 @@
 // Tests what commands that read images have in common.
 #include "tools/data/image_input.h"
 
-#include <sys/stat.h>
-
 #include <limits>
 
 #include "data/augment/mean_file.h"
 #include "data/source/class_names.h"
 #include "tests/data/tiny_data.h"
-#include "tests/testing/log_lines.h"
 
 namespace doppio {
 namespace {
@@ -54,31 +51,6 @@ TEST(ReadLabels, IsALabelALine) {
   const std::string path = ScratchPath("labels.txt");
   WriteFile(path, "n01 tench, Tinca\r\n\nn03");
   EXPECT_EQ(ReadLabels(path), (std::vector<std::string>{"n01 tench, Tinca", "", "n03"}));
-}
-
-TEST(FindImages, LooksIntoFolders) {
-  const std::string folder = ScratchPath("photos");
-  mkdir(folder.c_str(), 0755);
-  EXPECT_EQ(MessageOf([&] { FindImages({folder}); }),
-            "4: folder '" + folder + "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file");
-  for (const char* name : {"/b.JPG", "/a.png", "/c.jpeg", "/notes.txt"})
-    WriteFile(folder + name, "");
-  EXPECT_EQ(FindImages({"x.gif", folder}),
-            (std::vector<std::string>{"x.gif", folder + "/a.png", folder + "/b.JPG",
-                                      folder + "/c.jpeg"}));
-}
-
-TEST(FindImages, NamesImagesInOtherFormats) {
-  const std::string folder = ScratchPath("scans");
-  mkdir(folder.c_str(), 0755);
-  for (const char* name : {"/b.TIF", "/a.webp"}) WriteFile(folder + name, "");
-  const std::string others = "2 in formats that Doppio does not read, such as '" + folder +
-                             "/a.webp'; convert them to PNG or JPEG";
-  EXPECT_THAT(MessageOf([&] { FindImages({folder}); }), testing::HasSubstr("images: " + others));
-  WriteFile(folder + "/c.jfif", "");
-  const LogLines log;
-  EXPECT_EQ(FindImages({folder}), (std::vector<std::string>{folder + "/c.jfif"}));
-  EXPECT_EQ(log.Count("these are left out: " + others), 1);
 }
 
 TEST(TopClasses, AreTheLargestValuesWithNanLast) {

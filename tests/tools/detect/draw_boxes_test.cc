@@ -31,8 +31,8 @@ bool IsBlack(const Image& image, int x, int y) {
 
 TEST(DrawBoxes, DrawsTheSidesOfABoxAndItsLabel) {
   const std::string copy = testing::TempDir() + "drawn.png";
-  WriteWithBoxes(BlackFile("black.png"), {{1, 0.9, {20, 30, 60, 50}}}, {{1, "cat"}}, copy);
-  const Image drawn = DecodeTo(3, ReadFile(copy));
+  WriteWithBoxes({}, BlackFile("black.png"), {{1, 0.9, {20, 30, 60, 50}}}, {{1, "cat"}}, copy);
+  const Image drawn = DecodeFor({}, 3, ReadFile(copy));
   ASSERT_EQ("3x60x80", drawn.shape.ToString());
   for (const auto& [x, y] : {std::make_pair(20, 40), {60, 40}, {40, 30}, {40, 50}})
     EXPECT_FALSE(IsBlack(drawn, x, y)) << x << ", " << y;
@@ -43,18 +43,23 @@ TEST(DrawBoxes, DrawsTheSidesOfABoxAndItsLabel) {
 
 TEST(DrawBoxes, WritesJpegForNamesOfJpegs) {
   const std::string copy = testing::TempDir() + "drawn.JPG";
-  WriteWithBoxes(BlackFile("black.png"), {}, {}, copy);
+  WriteWithBoxes({}, BlackFile("black.png"), {}, {}, copy);
   const std::string file = ReadFile(copy);
   EXPECT_EQ(ImageFormat::kJpeg,
             FormatOf(reinterpret_cast<const uint8_t*>(file.data()), file.size()));
 }
 
-TEST(DrawBoxes, NamesTheCopies) {
-  EXPECT_THAT(DrawnPaths({"a/x.jpg", "b/y.bmp", "z.png"}, "out"),
-              ElementsAre("out/x.jpg", "out/y.png", "out/z.png"));
-  EXPECT_THROW(DrawnPaths({"a/x.bmp", "b/x.png"}, "out"), UsageError);
+TEST(CopyPaths, AreTheNamesOfTheImagesWithNumbersWhereTheyClash) {
+  CopyPaths copies("out");
+  for (const auto& [image, copy] : {std::make_pair("a/x.jpg", "out/x.jpg"),
+                                    {"b/y.bmp", "out/y.png"},
+                                    {"z.png", "out/z.png"},
+                                    {"c/y.png", "out/y_2.png"},
+                                    {"y_2.png", "out/y_2_2.png"},
+                                    {"d/y.png", "out/y_3.png"}})
+    EXPECT_EQ(copies.Of(image), copy) << image;
   const std::string image = BlackFile("here.png");
-  EXPECT_THAT(Mistake<UsageError>([&] { DrawnPaths({image}, testing::TempDir()); }),
+  EXPECT_THAT(Mistake<UsageError>([&] { CopyPaths(testing::TempDir()).Of(image); }),
               HasSubstr("would replace"));
 }
 

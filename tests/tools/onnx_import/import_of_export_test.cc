@@ -78,6 +78,14 @@ TEST(ImportOfExport, GivesTheSameNet) {
   ExpectRoundTrip(Layer("InnerProduct", "inner_product_param { num_output: 5 axis: 2 }"));
   ExpectRoundTrip(Layer("BatchNorm") + Layer("Scale", "scale_param { bias_term: true }", "y", "z"));
   ExpectRoundTrip(Layer("Scale", "scale_param { axis: 2 num_axes: 2 }"));
+  ExpectRoundTrip(Layer("LayerNorm", "layer_norm_param { eps: 0.1 axis: 2 }"));
+  ExpectRoundTrip(Layer("LayerNorm", "layer_norm_param { bias_term: false }"));
+  ExpectRoundTrip(Layer("GroupNorm", "group_norm_param { groups: 2 eps: 0.1 }"));
+  ExpectRoundTrip(Layer("InstanceNorm", "instance_norm_param { scale_term: false }"));
+  ExpectRoundTrip(Layer("ReLU") +
+                  Layer("MatMul", "bottom: 'x' matmul_param { transpose_b: true }", "y", "z"));
+  ExpectRoundTrip(Layer("Attention", "bottom: 'x' bottom: 'x' attention_param { heads: 2 }"),
+                  "dim: 2 dim: 5 dim: 6");
   ExpectRoundTrip(Layer("LRN", "lrn_param { local_size: 3 alpha: 0.7 beta: 0.6 k: 2 }"));
   ExpectRoundTrip(Layer("Softmax", "softmax_param { axis: 2 }"));
   ExpectRoundTrip(Layer("Flatten") + Layer("Softmax", "", "y", "z"));

@@ -103,6 +103,93 @@ TEST(Import, AddsTheBiasToTheProduct) {
   EXPECT_THAT(Result(model, {1, 0, 0, 1}), ElementsAre(101, 202, 103, 204));
 }
 
+TEST(Import, MultipliesTwoValues) {
+  OnnxModel model;
+  model.Input("x", {1, 2, 2}).Node("Relu", {"x"}, {"r"}).Node("MatMul", {"x", "r"}, {"y"});
+  model.Output("y");
+  EXPECT_EQ(Types(model), "ReLU MatMul");
+  EXPECT_THAT(Result(model, {1, 2, 3, -4}), ElementsAre(7, 2, -9, 6));
+}
+
+TEST(Import, NormalizesPartsOfSamples) {
+  OnnxModel layers = One("LayerNormalization", {1, 2, 2}, {"s", "b"}, 17);
+  layers.Floats("s", {2}, {2, 1}).Floats("b", {2}, {0, 10}).Float("epsilon", 0);
+  EXPECT_EQ(Types(layers), "LayerNorm");
+  EXPECT_THAT(Result(layers, {1, 3, 9, 5}), ElementsAre(-2, 11, 2, 9));
+  OnnxModel samples = One("LayerNormalization", {1, 2, 1}, {"s"}, 17);
+  samples.Floats("s", {2, 1}, {2, 1}).Float("epsilon", 0).Int("axis", 1);
+  EXPECT_THAT(Result(samples, {1, 3}), ElementsAre(-2, 1));
+  // The factors belong to groups before opset 21, and to channels since then.
+  for (const int opset : {18, 21}) {
+    OnnxModel groups = One("GroupNormalization", {1, 4}, {"s", "b"}, opset);
+    groups.Int("num_groups", 2).Float("epsilon", 0);
+    if (opset == 18) {
+      groups.Floats("s", {2}, {2, 1}).Floats("b", {2}, {0, 10});
+    } else {
+      groups.Floats("s", {4}, {2, 2, 1, 1}).Floats("b", {4}, {0, 0, 10, 10});
+    }
+    EXPECT_EQ(Types(groups), "GroupNorm");
+    EXPECT_THAT(Result(groups, {1, 3, 9, 5}), ElementsAre(-2, 2, 11, 9));
+  }
+  OnnxModel instances = One("InstanceNormalization", {1, 2, 2}, {"s", "b"});
+  instances.Floats("s", {2}, {2, 1}).Floats("b", {2}, {0, 10}).Float("epsilon", 0);
+  EXPECT_EQ(Types(instances), "InstanceNorm");
+  EXPECT_THAT(Result(instances, {1, 3, 9, 5}), ElementsAre(-2, 2, 11, 9));
+  OnnxModel wrong = One("LayerNormalization", {1, 2, 2}, {"s"}, 17);
+  wrong.Floats("s", {1}, {2});
+  EXPECT_THAT(ImportMistake(wrong), HasSubstr("its input 1 is 1"));
+}
+
+// x * (1 + erf(x / sqrt(2))) * 0.5 in the orders in which exporters write it.
+OnnxModel WrittenGelu(int order) {
+  OnnxModel model;
+  model.Input("x", {2}).Floats("r", {}, {1.41421354f}).Floats("i", {1}, {0.707106769f});
+  model.Floats("one", {}, {1}).Floats("half", {}, {0.5f});
+  if (order % 2 == 0) {
+    model.Node("Div", {"x", "r"}, {"d"}).Node("Erf", {"d"}, {"e"}).Node("Add", {"e", "one"}, {"a"});
+  } else {
+    model.Node("Mul", {"i", "x"}, {"d"}).Node("Erf", {"d"}, {"e"}).Node("Add", {"one", "e"}, {"a"});
+  }
+  if (order < 2) {
+    model.Node("Mul", {"x", "a"}, {"m"}).Node("Mul", {"m", "half"}, {"y"});
+  } else if (order < 4) {
+    model.Node("Mul", {"half", "a"}, {"m"}).Node("Mul", {"m", "x"}, {"y"});
+  } else {
+    model.Node("Mul", {"x", "half"}, {"m"}).Node("Mul", {"a", "m"}, {"y"});
+  }
+  return model.Output("y");
+}
+
+TEST(Import, FindsGelu) {
+  const Values want = {-0.158655254f, 1.95449974f};
+  for (int order = 0; order < 6; ++order) {
+    const OnnxModel model = WrittenGelu(order);
+    EXPECT_EQ(Types(model), "GELU") << order;
+    EXPECT_THAT(Result(model, {-1, 2}), Pointwise(FloatNear(1e-6f), want)) << order;
+  }
+  const OnnxModel named = One("Gelu", {2}, {}, 20);
+  EXPECT_THAT(Result(named, {-1, 2}), Pointwise(FloatNear(1e-6f), want));
+  OnnxModel by_tanh = One("Gelu", {2}, {}, 20);
+  by_tanh.Text("approximate", "tanh");
+  EXPECT_THAT(Result(by_tanh, {-1, 2})[0], FloatNear(-0.158808f, 1e-6f));
+  OnnxModel unknown = One("Gelu", {2}, {}, 20);
+  unknown.Text("approximate", "cubic");
+  EXPECT_THAT(ImportMistake(unknown), HasSubstr("not by 'cubic'"));
+}
+
+TEST(Import, RefusesOtherUsesOfErf) {
+  EXPECT_THAT(ImportMistake(One("Erf", {2})), HasSubstr("no layer for this operator"));
+  // Another output reads a part of the pattern.
+  for (const char* part : {"d", "e", "a"}) {
+    OnnxModel model = WrittenGelu(0);
+    model.Output(part);
+    EXPECT_THAT(ImportMistake(model), HasSubstr("no layer for this operator")) << part;
+  }
+  OnnxModel other = WrittenGelu(0);
+  other.model.mutable_graph()->mutable_initializer(2)->set_float_data(0, 2);
+  EXPECT_THAT(ImportMistake(other), HasSubstr("no layer for this operator"));
+}
+
 TEST(Import, PoolsAsOnnxDoes) {
   const Values row = {5, 1, 2, 3, 4, 6};
   const auto pool = [](const std::string& op) {

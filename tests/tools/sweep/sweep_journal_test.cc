@@ -71,6 +71,41 @@ TEST_F(SweepJournalTest, IsReadAsItWasWritten) {
   EXPECT_NE(third.error.find("\"thing\""), std::string::npos);
 }
 
+TEST_F(SweepJournalTest, HasNumbersAsNumbers) {
+  SweepJournal::Create(folder_, settings_);
+  const std::vector<std::string> sets = {
+      "base_lr=1e-4", "n=16", "a=-.5", "type=Adam", "mean=nan", "x=0x10", "s=007", "q=\"7\"", "e="};
+  SweepJournal(folder_, true).Begin(0, 0, sets);
+  EXPECT_NE(
+      ReadFile(path()).find(R"("values":{"a":-0.5,"base_lr":0.0001,"e":"",)"
+                            R"("mean":"nan","n":16,"q":"\"7\"","s":7.0,"type":"Adam","x":"0x10"})"),
+      std::string::npos)
+      << ReadFile(path());
+  EXPECT_EQ(SweepJournal(folder_, false).trials()[0].sets, sets);
+}
+
+TEST_F(SweepJournalTest, ReadsTrialsWithoutValues) {
+  SweepJournal::Create(folder_, settings_);
+  Add(R"({"event":"begin","trial":0,"rung":0,"set":["base_lr=0.1"]})"
+      "\n");
+  EXPECT_EQ(SweepJournal(folder_, false).trials()[0].sets,
+            (std::vector<std::string>{"base_lr=0.1"}));
+}
+
+TEST_F(SweepJournalTest, AStoppedTrialMayEndAgain) {
+  SweepJournal::Create(folder_, settings_);
+  SweepJournal journal(folder_, true);
+  journal.Begin(0, 0, {"base_lr=0.1"});
+  journal.Add({0, 0, SweepTrial::kStopped, 5, 0.25, 1, ""});
+  EXPECT_FALSE(journal.trials()[0].Ended(0));
+  EXPECT_EQ(Name(journal.trials()[0].state), "stopped");
+  journal.Add({0, 0, SweepTrial::kDone, 10, 0.5, 2, ""});
+  const SweepTrial trial = SweepJournal(folder_, false).trials()[0];
+  EXPECT_TRUE(trial.Ended(0));
+  EXPECT_EQ(trial.scores, (std::vector<double>{0.5}));
+  EXPECT_EQ(trial.seconds, 3);
+}
+
 TEST_F(SweepJournalTest, ForgetsALineThatAKillHasCutOff) {
   SweepJournal::Create(folder_, settings_);
   { SweepJournal(folder_, true).Begin(0, 0, {"base_lr=0.1"}); }

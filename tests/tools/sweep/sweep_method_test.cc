@@ -57,6 +57,26 @@ TEST(JobsToDo, AreThoseThatHaveNotEnded) {
   EXPECT_EQ(JobsToDo(Of(2), kMost, {Done(0, {0.5}), Done(1, {0.2}, SweepTrial::kPruned)}), Jobs{});
 }
 
+TEST(JobsToDo, OfTpeKnowTheResultsOfAllButTheirNeighbours) {
+  SweepSettings settings = Of(6);
+  settings.method = "tpe";
+  EXPECT_EQ(JobsToDo(settings, kMost, {}), (Jobs{{0, 0}}));
+  settings.jobs = 3;
+  EXPECT_EQ(JobsToDo(settings, kMost, {}), (Jobs{{0, 0}, {1, 0}, {2, 0}}));
+  // Trial 1 is slow: trial 4 needs its result.
+  std::vector<SweepTrial> trials = {Done(0, {0.5}), Done(1, {}), Done(2, {0.5}), Done(3, {0.1})};
+  trials[1].rung = 0;
+  trials[1].state = SweepTrial::kRunning;
+  EXPECT_EQ(JobsToDo(settings, kMost, trials), (Jobs{{1, 0}}));
+  trials[1] = Done(1, {0.1}, SweepTrial::kFailed);
+  EXPECT_EQ(JobsToDo(settings, kMost, trials), (Jobs{{4, 0}, {5, 0}}));
+}
+
+TEST(JobsToDo, IncludeTrialsThatWereStopped) {
+  EXPECT_EQ(JobsToDo(Of(2), kMost, {Done(0, {0.5}, SweepTrial::kStopped), Done(1, {0.2})}),
+            (Jobs{{0, 0}}));
+}
+
 TEST(JobsToDo, WaitsForAllOfARung) {
   const SweepSettings settings = Of(6, {100, 300});
   EXPECT_EQ(JobsToDo(settings, kMost, {Done(0, {0.5}), Done(1, {0.9})}),
@@ -88,8 +108,10 @@ TEST(Ranking, LaterRungsAndBetterScoresFirst) {
 }
 
 TEST(Ranking, PrunedOnesStandBehindThoseThatAreDone) {
-  const std::vector<SweepTrial> trials = {Done(0, {0.9}, SweepTrial::kPruned), Done(1, {0.5})};
-  EXPECT_EQ(Ranking(kMost, trials), (Rungs{1, 0}));
+  const std::vector<SweepTrial> trials = {Done(0, {0.9}, SweepTrial::kPruned), Done(1, {0.5}),
+                                          Done(2, {0.95}, SweepTrial::kStopped)};
+  EXPECT_EQ(Ranking(kMost, trials), (Rungs{1, 2, 0}));
+  EXPECT_EQ(BestTrial(kMost, trials), 1);
 }
 
 TEST(PrunedAt, IsTheFirstTestBelowTheMedian) {

@@ -43,6 +43,18 @@ TEST(ProgressText, ShowsTheGpuWhereThereIsRoom) {
   EXPECT_NE(narrower.find("data wait 2 %"), std::string::npos) << narrower;
 }
 
+TEST(ProgressText, ShowsTheEpochIfTheSolverCountsEpochs) {
+  Progress progress = Half();
+  progress.max_epoch = 15;
+  progress.epoch = 7.52;
+  const Terminal terminal = {120, false};
+  EXPECT_NE(ProgressText(progress, 0, 0, 0, terminal).find("500/1000  epoch 7.5/15  loss"),
+            std::string::npos);
+  progress.epoch = 15.02;  // the last batch reads on
+  EXPECT_NE(ProgressText(progress, 0, 0, 0, terminal).find("epoch 15.0/15  "), std::string::npos);
+  EXPECT_EQ(ProgressText(Half(), 0, 0, 0, terminal).find("epoch"), std::string::npos);
+}
+
 TEST(ProgressText, LeavesOutWhatIsNotKnown) {
   const std::string text = ProgressText(Half(), 0, 0, 0, {120, false});
   EXPECT_EQ(text.find("img/s"), std::string::npos);

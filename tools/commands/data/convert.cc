@@ -50,8 +50,8 @@ void ConvertImageFiles(const CommandLine& line, const ConversionOptions& options
 // `kind` is "IDX" or "CIFAR".
 void ConvertBinaryFiles(const CommandLine& line, const std::string& kind,
                         const ConversionOptions& options, const std::string& backend, bool* began) {
-  for (const char* flag :
-       {"gray", "resize_width", "resize_height", "encoded", "encode_type", "root_folder"}) {
+  for (const char* flag : {"gray", "resize_width", "resize_height", "encoded", "encode_type",
+                           "exif_rotation", "sixteen_bit_range", "root_folder"}) {
     if (!line.Given(flag)) continue;
     throw UsageError(std::string("--") + flag + " is for image files, but '" + line.files[0] +
                      "' holds " + kind + " data, whose pixels are stored as they are");

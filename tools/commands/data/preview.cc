@@ -1,44 +1,22 @@
 // `data preview`: writes a self-contained HTML page with images, their labels and the boxes of
 // their objects.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "core/base/file.h"
-#include "data/decode/encode.h"
-#include "data/source/whole_label.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
-#include "tools/cli/word_list.h"
+#include "tools/commands/data/augmented_page.h"
+#include "tools/commands/data/preview_page.h"
 #include "tools/commands/data/verbs.h"
 #include "tools/data/data_opened.h"
-#include "tools/pages/html_text.h"
 
 namespace doppio {
 namespace {
-
-constexpr const char* kHead =
-    R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>)";
-constexpr const char* kStyle =
-    R"(</title>
-<style>
-body { font: 14px sans-serif; margin: 1.5em; color: #222; background: #fff; }
-main { display: flex; flex-wrap: wrap; gap: 12px; }
-figure { margin: 0; width: 132px; position: relative; }
-img { width: 128px; height: 128px; object-fit: contain; background: #ddd; image-rendering: auto;
-      image-orientation: none; }
-img.small { image-rendering: pixelated; }
-figcaption { font-size: 12px; overflow-wrap: anywhere; }
-.bad { color: #a00; }
-b { position: absolute; box-sizing: border-box; border: 1px solid #fff; outline: 1px solid #000; }
-</style></head><body>
-)";
 
 // Converts pixels to bytes. Bytes remain unchanged; floats are scaled so that the minimum becomes
 // black and the maximum white.
@@ -80,75 +58,31 @@ Image ImageOf(const Pixels& pixels, bool rgb) {
   return image;
 }
 
-std::string DataUrl(ImageFormat format, const std::string& file) {
-  const char* type = format == ImageFormat::kJpeg ? "jpeg" : "png";
-  return std::string("data:image/") + type + ";base64," + Base64(file);
-}
-
-std::string DataUrl(const Image& image) {
-  return DataUrl(ImageFormat::kPng, Encode(image, ImageFormat::kPng));
-}
-
-std::string Labels(const std::vector<float>& labels, const std::vector<std::string>& classes) {
-  if (const std::optional<int> label = WholeLabel(labels)) return ClassName(classes, *label);
-  std::vector<std::string> texts;
-  for (const float label : labels) texts.push_back(Significant(label));
-  return Join(texts, " ");
-}
-
-// Returns elements with the boxes of the record's objects, over an image of `shape` that fills a
-// square of 128 pixels along its longer side. Their titles are the classes.
-std::string Boxes(const Record& record, const ImageShape& shape,
-                  const std::vector<std::string>& classes) {
-  constexpr float kSide = 128;
-  const auto height = static_cast<float>(shape.height), width = static_cast<float>(shape.width);
-  const float scale = kSide / std::max(height, width);
-  const float left = (kSide - scale * width) / 2, top = (kSide - scale * height) / 2;
-  std::string elements;
-  for (const ObjectBox& object : record.objects) {
-    const Box& box = object.box;
-    const std::array<std::pair<const char*, float>, 4> style = {{
-        {"left", left + box.xmin * scale * width},
-        {"top", top + box.ymin * scale * height},
-        {"width", box.width() * scale * width},
-        {"height", box.height() * scale * height},
-    }};
-    elements += "<b style=\"";
-    for (const auto& [property, pixels] : style)
-      elements += std::string(property) + ":" + Fixed(pixels, 1) + "px;";
-    elements += "\" title=\"" + HtmlText(Labels({object.label}, classes)) + "\"></b>";
-  }
-  return elements;
-}
-
 std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
-  constexpr int kSmall = 64;  // images up to this size in pixels are enlarged
   Record record;
+  PreviewFigure figure;
+  figure.name = data.source->Name(index);
   try {
     data.source->Read(index, &record);
-    ImageShape shape = record.pixels.shape;
-    std::string url;
+    figure.shape = record.pixels.shape;
     if (record.encoded != nullptr) {
       Image image;
       // Reports a damaged file, which a browser would not do.
       Decode(record.encoded, record.encoded_bytes, {}, &image);
-      shape = image.shape;
+      figure.shape = image.shape;
       const ImageFormat format = FormatOf(record.encoded, record.encoded_bytes);
       // Browsers do not support all other formats.
       const bool shown = format == ImageFormat::kJpeg || format == ImageFormat::kPng;
       const auto* file = reinterpret_cast<const char*>(record.encoded);
-      url = shown ? DataUrl(format, {file, record.encoded_bytes}) : DataUrl(image);
+      figure.url = shown ? DataUrl(format, {file, record.encoded_bytes}) : DataUrl(image);
     } else {
-      url = DataUrl(ImageOf(record.pixels, rgb));
+      figure.url = DataUrl(ImageOf(record.pixels, rgb));
     }
-    const bool small = shape.height <= kSmall && shape.width <= kSmall;
-    return std::string("<figure><img") + (small ? " class=\"small\"" : "") + " alt=\"\" title=\"" +
-           HtmlText(data.source->Name(index)) + ", " + shape.ToString() + "\" src=\"" + url +
-           "\">" + Boxes(record, shape, data.classes) + "<figcaption>" +
-           HtmlText(Labels(record.labels, data.classes)) + "</figcaption></figure>\n";
+    figure.label = LabelText(record.labels, data.classes);
+    figure.objects = std::move(record.objects);
+    return FigureHtml(figure, data.classes);
   } catch (const FileError& e) {
-    return "<figure><figcaption class=\"bad\">" + HtmlText(data.source->Name(index)) + ": " +
-           HtmlText(e.message()) + "</figcaption></figure>\n";
+    return BadFigureHtml(figure.name, e.message());
   }
 }
 
@@ -157,15 +91,22 @@ std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
 ExitCode DataPreview(const CommandLine& line, bool* began) {
   AtLeast("count", line.flags.count, 1);
   const std::string path = line.files.size() == 2 ? line.files[1] : "preview.html";
-  const OpenedData data = OpenData(line, line.files[0]);
-  *began = true;
-  const int64_t count = std::min<int64_t>(line.flags.count, data.source->size());
-  const bool rgb = line.flags.rgb || data.kind == "CIFAR";
-  const std::string title = HtmlText(line.files[0]);
-  std::string page = kHead + title + kStyle + "<h1>" + title + "</h1>\n<p>" + Thousands(count) +
-                     " of " + Thousands(data.source->size()) + " images</p>\n<main>\n";
-  for (int64_t i = 0; i < count; ++i) page += Figure(data, i, rgb);
-  WriteFileAtomically(path, page + "</main></body></html>\n");
+  int64_t count = line.flags.count;
+  std::string page;
+  if (line.flags.augmented) {
+    page = AugmentedPage(line, began);
+  } else {
+    const OpenedData data = OpenData(line, line.files[0]);
+    *began = true;
+    count = std::min<int64_t>(count, data.source->size());
+    const bool rgb = line.flags.rgb || data.kind == "CIFAR";
+    std::string figures;
+    for (int64_t i = 0; i < count; ++i) figures += Figure(data, i, rgb);
+    page = PreviewPageHtml(line.files[0],
+                           Thousands(count) + " of " + Thousands(data.source->size()) + " images",
+                           figures);
+  }
+  WriteFileAtomically(path, page);
   if (line.flags.json) {
     std::cout << JsonText({{"file", path}, {"images", count}}) << '\n';
   } else {

@@ -4,10 +4,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "data/decode/decoding.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/commands/data/verbs.h"
+#include "tools/data/class_balance.h"
 #include "tools/data/data_opened.h"
+#include "tools/data/image_conversion.h"
 #include "tools/data/image_stats.h"
 #include "tools/data/in_order.h"
 
@@ -29,9 +32,34 @@ std::string Share(int64_t part, int64_t of) {
   return Fixed(100 * static_cast<double>(part) / static_cast<double>(of), 1) + " %";
 }
 
+// Returns a line about the smallest class if it is much smaller than the largest; else "".
+std::string ImbalanceText(const ImageStats& stats, const OpenedData& data) {
+  constexpr int64_t kMostClasses = 100'000;
+  if (!stats.has_classes() || stats.classes.begin()->first < 0) return "";
+  const int64_t most = stats.classes.rbegin()->first;
+  if (most >= kMostClasses) return "";
+  std::vector<int64_t> counts(std::max(static_cast<size_t>(most) + 1, data.classes.size()));
+  for (const auto& [label, count] : stats.classes) counts[static_cast<size_t>(label)] = count;
+  const std::string rare = RareClassText(counts, data.classes);
+  if (rare.empty()) return "";
+  return rare +
+         ": in training, balance: true in the data layer shows every class equally often; "
+         "loss_param { " +
+         ClassCountsText(counts) + " } weighs the loss";
+}
+
 void PrintText(const ImageStats& stats, const OpenedData& data) {
   std::cout << Thousands(stats.records) << " images, " << Thousands(stats.encoded)
-            << " of them encoded, " << Thousands(stats.bytes) << " bytes\n\n";
+            << " of them encoded, " << Thousands(stats.bytes) << " bytes\n";
+  if (stats.turned > 0) {
+    std::cout << Thousands(stats.turned) << " images turned upright by their EXIF data\n";
+  }
+  if (stats.sixteen_bit > 0) {
+    std::cout << Thousands(stats.sixteen_bit)
+              << " images with more than 8 bits per value, brightest value " << stats.brightest
+              << '\n';
+  }
+  std::cout << '\n';
   TextTable sizes({"channels x height x width", ">images", ">share"});
   const std::vector<SizeCount> sorted = ByCount(stats.sizes);
   for (size_t i = 0; i < std::min(kShownSizes, sorted.size()); ++i) {
@@ -49,6 +77,8 @@ void PrintText(const ImageStats& stats, const OpenedData& data) {
       classes.Add({ClassName(data.classes, label), Thousands(count), Share(count, stats.records)});
     }
     classes.Print(std::cout);
+    const std::string imbalance = ImbalanceText(stats, data);
+    if (!imbalance.empty()) std::cout << imbalance << '\n';
   } else {
     for (const auto& [labels, count] : stats.label_counts) {
       std::cout << Thousands(count) << " images with " << labels << " labels\n";
@@ -73,6 +103,11 @@ void PrintJson(const ImageStats& stats, const OpenedData& data) {
                         {"checksum", stats.checksum},
                         {"sizes", nlohmann::json::array()},
                         {"channels", nlohmann::json::array()}};
+  if (stats.turned > 0) out["turned"] = stats.turned;
+  if (stats.sixteen_bit > 0) {
+    out["sixteen_bit"] = stats.sixteen_bit;
+    out["brightest"] = stats.brightest;
+  }
   for (const SizeCount& size : ByCount(stats.sizes)) {
     out["sizes"].push_back({{"shape", size.shape.ToString()}, {"images", size.images}});
   }
@@ -85,6 +120,8 @@ void PrintJson(const ImageStats& stats, const OpenedData& data) {
       }
       out["classes"].push_back(row);
     }
+    const std::string imbalance = ImbalanceText(stats, data);
+    if (!imbalance.empty()) out["imbalance"] = imbalance;
   }
   for (const auto& [count, sums] : stats.sums) {
     for (size_t c = 0; c < sums.size(); ++c) {
@@ -100,7 +137,8 @@ void PrintJson(const ImageStats& stats, const OpenedData& data) {
 }  // namespace
 
 ExitCode DataStat(const CommandLine& line, bool* began) {
-  const OpenedData data = OpenData(line, line.files[0]);
+  OpenedData data = OpenData(line, line.files[0]);
+  data.source = WithDecoding(std::move(data.source), DecodingFromFlags(line.flags));
   *began = true;
   const ImageStats stats =
       MeasureImages(*data.source, ThreadsOr(line.flags.data_threads), OnDamage::kThrow);

@@ -1,6 +1,6 @@
 // Conversion of labels to class numbers.
-#ifndef DOPPIO_DATA_SOURCE_WHOLE_LABEL_H_
-#define DOPPIO_DATA_SOURCE_WHOLE_LABEL_H_
+#ifndef DOPPIO_DATA_RECORD_WHOLE_LABEL_H_
+#define DOPPIO_DATA_RECORD_WHOLE_LABEL_H_
 
 #include <cmath>
 #include <optional>
@@ -20,4 +20,4 @@ inline std::optional<int> WholeLabel(const std::vector<float>& labels) {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_DATA_SOURCE_WHOLE_LABEL_H_
+#endif  // DOPPIO_DATA_RECORD_WHOLE_LABEL_H_

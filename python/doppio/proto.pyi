@@ -1,0 +1,3 @@
+from typing import Any
+
+caffe_pb2: Any
