@@ -201,7 +201,7 @@ struct Lion : RuleDefaults {
   DOPPIO_HD static T Take(const RuleScalars<T>& a, T g, T* h) {
     const T c = a.momentum * h[0] + (T(1) - a.momentum) * g;
     h[0] = a.momentum2 * h[0] + (T(1) - a.momentum2) * g;
-    return T((c > T(0)) - (c < T(0)));
+    return T((c > T(0)) - (c < T(0))) + (c - c);  // NaN unless c is finite
   }
 };
 
