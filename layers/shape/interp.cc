@@ -1,8 +1,12 @@
 // Interp (DeepLab, PSPNet) resizes images bilinearly with aligned corners, either to a given size
 // or by a factor, or to the size of a second bottom.
+#include <algorithm>
+#include <vector>
+
+#include "core/base/threads.h"
+#include "core/net/contract/kernel.h"
 #include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
-#include "layers/common/host_loops.h"
 #include "layers/shape/interp_kernel.h"
 
 namespace doppio {
@@ -81,8 +85,104 @@ LayerShape InferInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   return shape;
 }
 
+// The pixels [first] and [next] that each output of an axis reads, relative to the axis's begin,
+// and the share of the second one. Without a share, both are the same pixel.
 template <class T>
-using Interp = InterpKernel<T, HostLoops>;
+struct Taps {
+  explicit Taps(const ResizedAxis& axis) {
+    for (int64_t o = 0; o < axis.output; ++o) {
+      const auto source = axis.Of<T>(o);
+      first.push_back(source.first);
+      next.push_back(source.first + (source.part > 0 ? 1 : 0));
+      part.push_back(source.part);
+    }
+  }
+  std::vector<int64_t> first, next;
+  std::vector<T> part;
+};
+
+// Resizes along one axis after the other: sums of whole rows are vectorised, and only one row per
+// result is resized along the columns.
+template <class T>
+class Interp : public FormKernel<InterpForm> {
+ public:
+  explicit Interp(const KernelArgs& args) : FormKernel(args), rows_(form_.h), columns_(form_.w) {}
+
+  void Forward(const Pass&) override {
+    const T* const x = BottomValues<T>(0);
+    T* const y = TopValues<T>(0);
+    const ResizedAxis &h = form_.h, &w = form_.w;
+    ParallelFor(form_.planes * h.output, RowsPerTask(), [&, x, y](int64_t begin, int64_t end) {
+      std::vector<T> blended(w.extent);
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t plane = row / h.output, i = row % h.output;
+        const T* const corner = x + (plane * h.input + h.begin) * w.input + w.begin;
+        Blend(corner + rows_.first[i] * w.input, corner + rows_.next[i] * w.input, rows_.part[i],
+              &blended);
+        T* const out = y + row * w.output;
+        for (int64_t o = 0; o < w.output; ++o) {
+          const T part = columns_.part[o];
+          out[o] = (1 - part) * blended[columns_.first[o]] + part * blended[columns_.next[o]];
+        }
+      }
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const T* const dy = TopGradient<T>(0);
+    T* const dx = BottomGradient<T>(0);
+    const ResizedAxis &h = form_.h, &w = form_.w;
+    ParallelFor(form_.planes * h.input, RowsPerTask(), [&, dy, dx](int64_t begin, int64_t end) {
+      std::vector<T> sum(w.output);
+      for (int64_t row = begin; row < end; ++row) {
+        T* const out = dx + row * w.input;
+        std::fill(out, out + w.input, T(0));
+        const int64_t plane = row / h.input, i = row % h.input - h.begin;
+        if (!AddOutputs(dy + plane * h.output * w.output, i, &sum)) continue;
+        T* const pixels = out + w.begin;
+        for (int64_t o = 0; o < w.output; ++o) {
+          pixels[columns_.first[o]] += (1 - columns_.part[o]) * sum[o];
+          pixels[columns_.next[o]] += columns_.part[o] * sum[o];
+        }
+      }
+    });
+  }
+
+  bool same_every_pass() const override { return true; }
+
+ private:
+  int64_t RowsPerTask() const { return 1 + 8192 / (form_.w.input + form_.w.output); }
+
+  static void Blend(const T* upper, const T* lower, T part, std::vector<T>* blended) {
+    T* const to = blended->data();
+    const auto count = static_cast<int64_t>(blended->size());
+#pragma omp simd
+    for (int64_t j = 0; j < count; ++j) to[j] = (1 - part) * upper[j] + part * lower[j];
+  }
+
+  // Sums the rows of the top's gradient that read row `i`, which is relative to the axis's begin,
+  // each with its share. Returns false if there is none.
+  bool AddOutputs(const T* dy, int64_t i, std::vector<T>* sum) const {
+    const ResizedAxis& h = form_.h;
+    if (i < 0 || i >= h.extent) return false;
+    T* const to = sum->data();
+    const auto count = static_cast<int64_t>(sum->size());
+    bool any = false;
+    for (int64_t a = h.Low(i); a <= h.High(i); ++a) {
+      const T share = h.Share<T>(i, a);
+      if (share == 0) continue;
+      const T* const from = dy + a * count;
+      if (!any) std::fill(to, to + count, T(0));
+      any = true;
+#pragma omp simd
+      for (int64_t o = 0; o < count; ++o) to[o] += share * from[o];
+    }
+    return any;
+  }
+
+  const Taps<T> rows_, columns_;
+};
 
 DOPPIO_REGISTER_LAYER("Interp", LayerType(&InferInterp).Bottoms(1, 2).Tops(1));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Interp>("Interp"));
