@@ -180,9 +180,9 @@ void CheckRandAugment(const TransformationParameter& transform) {
   RefuseIf(p.count() > kMostChanges, field, "count must be at most ", kMostChanges, ", got ",
            p.count());
   RefuseIf(!(p.magnitude() >= 0 && p.magnitude() <= kMostMagnitude), field,
-           "magnitude must be from 0 to ", kMostMagnitude, ", got ", p.magnitude());
+           "magnitude must be from 0 to 30, got ", p.magnitude());
   RefuseIf(!(p.magnitude_std() >= 0 && p.magnitude_std() <= kMostMagnitude), field,
-           "magnitude_std must be from 0 to ", kMostMagnitude, ", got ", p.magnitude_std());
+           "magnitude_std must be from 0 to 30, got ", p.magnitude_std());
   RefuseIf(!(p.prob() >= 0 && p.prob() <= 1), field, "prob must be from 0 to 1, got ", p.prob());
   RefuseIf(transform.has_trivial_augment_param(),
            "transform_param: set only one of rand_augment_param and trivial_augment_param");

@@ -124,7 +124,7 @@ std::set<std::vector<uint8_t>> Results(const std::string& text) {
       Draws draws(Random(3, 4), sample);
       Image image = GrayImage(4, 4,
                               {10, 20, 30, 40, 50, 60, 70, 80,  //
-                               90, 100, 110, 120, 130, 140, 150, 160});
+                               90, 100, 110, 120, 130, 140, 150, 200});
       if (transform.has_rand_augment_param()) {
         CheckRandAugment(transform);
         RandAugment(transform, 7, &draws, &image);

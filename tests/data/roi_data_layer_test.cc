@@ -183,7 +183,7 @@ TEST(RoiDataLayer, ExplainsMistakes) {
       mistake("roi_data_param { source: 'x' } transform_param { std_value: 1 std_value: 2 }"),
       HasSubstr("std_value is given 2 times"));
   EXPECT_THAT(mistake("roi_data_param { source: 'x' } transform_param { std_value: -3 }"),
-              HasSubstr("std_value is -3; it must be a finite number above 0"));
+              HasSubstr("it must be a finite number above 0"));
   EXPECT_THAT(mistake("data_param { backend: DIGITS }"), HasSubstr("it has no boxes"));
 }
 
