@@ -30,13 +30,14 @@ void FlipRecord(Image* image, std::vector<ObjectBox>* objects) {
 std::vector<float> PlanesOf(const Image& image, const RoiFeedOptions& options) {
   const int64_t plane = int64_t{image.shape.height} * image.shape.width;
   std::vector<float> planes(kRoiChannels * plane);
-  for (int64_t c = 0; c < kRoiChannels; ++c) {
+  for (int c = 0; c < kRoiChannels; ++c) {
     const std::vector<float>& means = options.means;
     const float mean = means.empty() ? 0 : means.size() == 1 ? means[0] : means[c];
+    const float scale = options.scale.Of(c);
     const uint8_t* from = image.bytes.data() + c;
     float* to = planes.data() + c * plane;
     for (int64_t i = 0; i < plane; ++i)
-      to[i] = (static_cast<float>(from[kRoiChannels * i]) - mean) * options.scale;
+      to[i] = (static_cast<float>(from[kRoiChannels * i]) - mean) * scale;
   }
   return planes;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/annotation/scaled_sides.h"
+#include "data/augment/channel_scale.h"
 #include "data/pipeline/bad_records.h"
 #include "data/pipeline/remarks.h"
 #include "data/record/source.h"
@@ -21,7 +22,7 @@ struct RoiFeedOptions {
   bool shuffle = false;
   int64_t max_boxes = 0;     // largest number of objects; 0: any
   std::vector<float> means;  // of no channel, of all, or of blue, green and red
-  float scale = 1;           // factor, after the mean
+  ChannelScale scale;        // factors, after the mean
   uint64_t seed = 0, stream = 0;
   int64_t bad_records = 0;  // see PipelineOptions
 };

@@ -79,11 +79,12 @@ void CheckTransforms(const TransformationParameter& parameter) {
            "transform_param: set only one of force_color and force_gray");
   RefuseIf(parameter.has_mean_file() && parameter.mean_value_size() > 0,
            "transform_param: set only one of mean_file and mean_value");
+  CheckStdValues(parameter);
 }
 
 Augment::Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
                  bool sizes_vary, const SourceLoc& mean_at)
-    : scale_(parameter.scale()),
+    : scale_(parameter),
       mirror_(parameter.mirror()),
       flip_(parameter.flip() && phase == TRAIN),
       quarter_turns_(parameter.quarter_turns() && phase == TRAIN),
@@ -106,6 +107,7 @@ void Augment::Join(const Random& random, int crop_step) {
 
 ImageShape Augment::OutputShape(const ImageShape& image) const {
   mean_.CheckImage(image);
+  scale_.CheckChannels(image.channels);
   ImageShape cut = image;
   if (crop_height_ > 0) cut = {image.channels, crop_height_, crop_width_};
   if (cut.height > image.height || cut.width > image.width) {
@@ -182,6 +184,12 @@ std::vector<ObjectBox> Augment::ObjectsIn(const Cut& cut, const ImageShape& imag
   return inside;
 }
 
+std::vector<float> Augment::ChannelScales(int channels) const {
+  std::vector<float> scales;
+  for (int c = 0; c < channels; ++c) scales.push_back(scale_.Of(c));
+  return scales;
+}
+
 std::vector<float> Augment::ChannelMeans(int channels) const {
   std::vector<float> means;
   for (int c = 0; c < channels; ++c) means.push_back(mean_.Of(c));
@@ -196,7 +204,7 @@ void Augment::Take(const Values& values, const Cut& cut, int channel, int y, Cut
     const auto byte = [&values](int x) { return static_cast<uint8_t>(values(x)); };
     return PlaceRow(byte, cut, y, false, to->bytes.data() + at);
   }
-  const float scale = scale_, flat_mean = mean_.Of(channel);
+  const float scale = scale_.Of(channel), flat_mean = mean_.Of(channel);
   const auto flat = [&values, flat_mean, scale](int x) {
     return (static_cast<float>(values(x)) - flat_mean) * scale;
   };
@@ -258,9 +266,8 @@ void Augment::Finish(const CutPixels& from, const ImageShape& cut, T* to) const 
     return;
   }
   const int64_t plane = int64_t{cut.height} * cut.width;
-  const float scale = scale_;
   for (int c = 0; c < cut.channels; ++c) {
-    const float mean = mean_.Of(c);
+    const float mean = mean_.Of(c), scale = scale_.Of(c);
     const auto value = [mean, scale](uint8_t byte) {
       return (static_cast<float>(byte) - mean) * scale;
     };

@@ -1,6 +1,6 @@
-// Applies transform_param (crop, mirror, mean, scale) to turn pixels into the floats of a batch.
-// The result is a pure function of the image and a random key, so it does not depend on the thread
-// or rank that computes it.
+// Applies transform_param (crop, mirror, mean, scale, std) to turn pixels into the floats of a
+// batch. The result is a pure function of the image and a random key, so it does not depend on the
+// thread or rank that computes it.
 //
 // The work is done in two steps. The first step cuts a sample out of its image; the sample stays in
 // bytes if possible, which takes a quarter of the memory of floats. The second step mirrors the
@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "data/augment/channel_scale.h"
 #include "data/augment/sample_mean.h"
 #include "data/record/record.h"
 #include "proto/augment.pb.h"
@@ -84,9 +85,9 @@ class Augment {
   template <class T>
   void Finish(const CutPixels& from, const ImageShape& cut, T* to) const;
 
-  // The constants with which Finish converts a byte, mirrored or not: (byte - mean of the channel)
-  // * scale.
-  float scale() const { return scale_; }
+  // The constants with which Finish converts a byte, mirrored or not: (byte - mean) * scale, each
+  // of the channel.
+  std::vector<float> ChannelScales(int channels) const;
   std::vector<float> ChannelMeans(int channels) const;
 
   // Returns the objects inside the cut, as emit_constraint selects them, in fractions of the cut.
@@ -105,7 +106,7 @@ class Augment {
 
   void TurnAtRandom(uint64_t sample, Cut* cut) const;
 
-  float scale_;
+  ChannelScale scale_;
   bool mirror_, flip_, quarter_turns_;
   bool random_crop_;
   int crop_height_ = 0, crop_width_ = 0;  // 0: no crop

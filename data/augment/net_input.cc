@@ -28,12 +28,13 @@ TransformationParameter ChangesOf(const Preprocessing& record) {
   return changes;
 }
 
-// Crop, mean and scale, which the pipeline of a data layer leaves to Augment.
+// Crop, mean, scale and std, which the pipeline of a data layer leaves to Augment.
 TransformationParameter CropOf(const Preprocessing& record) {
   TransformationParameter crop;
   crop.set_crop_h(record.height());
   crop.set_crop_w(record.width());
   crop.set_scale(record.scale());
+  *crop.mutable_std_value() = record.std_value();
   *crop.mutable_mean_value() = record.mean();
   return crop;
 }

@@ -118,6 +118,7 @@ Preprocessing DescribeImages(const TransformationParameter& transform, const Sou
   record.set_channels(ChannelsOf(transform, facts));
   SetSizes(transform, facts, &record);
   record.set_scale(transform.scale());
+  *record.mutable_std_value() = transform.std_value();
   SetDecoding(DecodingOf(transform), &record);
   SetMeans(transform, &record);
   for (const std::string& name : facts.class_names) record.add_class_name(name);
@@ -161,6 +162,9 @@ Preprocessing FitToInput(Preprocessing record, const ImageShape& input) {
     SetSize(input, &record);
   }
   if (record.mean_size() > 1 && record.mean_size() != input.channels) record.clear_mean();
+  if (record.std_value_size() > 1 && record.std_value_size() != input.channels) {
+    record.clear_std_value();
+  }
   if (record.mean_image_size() != input.count() ||
       !HasSize(record.height(), record.width(), input)) {
     record.clear_mean_image();

@@ -19,7 +19,8 @@ void SetMeanImage(const MeanImage& mean, Preprocessing* record);
 void ClearSizes(Preprocessing* record);
 
 // Returns `record` for a net with this input. If the sizes in `record` do not lead to the input,
-// images are resized to it. Removes means of another number of channels or another size. The result
+// images are resized to it. Removes means and deviations of another number of channels
+// or another size. The result
 // has height and width; without resize_height, images are not resized before the changes.
 Preprocessing FitToInput(Preprocessing record, const ImageShape& input);
 

@@ -31,7 +31,8 @@ float DrawAspect(float change, Draws* draws) {
 
 }  // namespace
 
-cv::Rect DrawCrop(const RandomAspectRatioParameter& p, int height, int width, Draws* draws) {
+std::optional<cv::Rect> DrawPart(const RandomAspectRatioParameter& p, int height, int width,
+                                 Draws* draws) {
   const float change = p.aspect_ratio_change();
   const float area = static_cast<float>(height) * static_cast<float>(width);
   for (uint32_t attempt = 0; attempt < p.max_attempt(); ++attempt) {
@@ -41,8 +42,14 @@ cv::Rect DrawCrop(const RandomAspectRatioParameter& p, int height, int width, Dr
     const int h = std::max(1, static_cast<int>(std::lround(std::sqrt(part / aspect))));
     if (w > width || h > height) continue;
     const int left = draws->Below(width - w + 1);
-    return {left, draws->Below(height - h + 1), w, h};
+    return cv::Rect(left, draws->Below(height - h + 1), w, h);
   }
+  return std::nullopt;
+}
+
+cv::Rect DrawCrop(const RandomAspectRatioParameter& p, int height, int width, Draws* draws) {
+  if (const std::optional<cv::Rect> part = DrawPart(p, height, width, draws)) return *part;
+  const float change = p.aspect_ratio_change();
   const float most = change >= 1 ? change : 1 / (change * change);
   const int w = std::min(width, std::max(1, static_cast<int>(static_cast<float>(height) * most)));
   const int h = std::min(height, std::max(1, static_cast<int>(static_cast<float>(width) * most)));
@@ -59,9 +66,28 @@ void Shift(double right, double down, int border, const cv::Scalar& fill, Image*
   Warp((cv::Mat_<double>(2, 3) << 1, 0, right, 0, 1, down), border, fill, image);
 }
 
+void Shear(double across, double down, const cv::Scalar& fill, Image* image) {
+  const double x = (image->shape.width - 1) / 2.0, y = (image->shape.height - 1) / 2.0;
+  Warp((cv::Mat_<double>(2, 3) << 1, across, -across * y, down, 1, -down * x), cv::BORDER_CONSTANT,
+       fill, image);
+}
+
 void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image) {
   const cv::Rect whole(0, 0, image->shape.width, image->shape.height);
   MatOf(image)(cv::Rect(x - size / 2, y - size / 2, size, size) & whole).setTo(fill);
+}
+
+void CoverWithNoise(const cv::Rect& part, Draws* draws, Image* image) {
+  cv::Mat pixels = MatOf(image)(part);
+  const int values = pixels.cols * pixels.channels();
+  for (int y = 0; y < pixels.rows; ++y) {
+    constexpr int kBytes = sizeof(Random4);
+    for (int x = 0; x < values; x += kBytes) {
+      const Random4 words = draws->Bits();
+      for (int i = 0; i < std::min(kBytes, values - x); ++i)
+        pixels.ptr(y)[x + i] = static_cast<uchar>(words.v[i / 4] >> (8 * (i % 4)));
+    }
+  }
 }
 
 void CheckExpansion(const TransformationParameter& transform) {

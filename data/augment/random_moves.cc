@@ -84,6 +84,16 @@ std::optional<RandomMove> MoveOfResize(const Parameter& t) {
                                static_cast<float>(p.height()), static_cast<float>(p.width())})};
 }
 
+std::optional<RandomMove> MoveOfRandAugment(const Parameter& t) {
+  const RandAugmentParameter& p = t.rand_augment_param();
+  return RandomMove{"rand_augment_param", RangeText({static_cast<float>(p.count()), p.magnitude(),
+                                                     p.magnitude_std(), p.prob()})};
+}
+
+std::optional<RandomMove> MoveOfTrivialAugment(const Parameter& t) {
+  return RandomMove{"trivial_augment_param", RangeText({t.trivial_augment_param().prob()})};
+}
+
 void DescribeMoves(const Parameter& t, Phase phase, bool annotated, SampleSet* set) {
   if (t.mirror()) set->moves.push_back({"mirror", "", Follows::kAnySize});
   for (const Transform* transform : RequestedTransforms(t)) {

@@ -24,6 +24,8 @@ std::optional<RandomMove> MoveOfRotation(const TransformationParameter& transfor
 std::optional<RandomMove> MoveOfShift(const TransformationParameter& transform);
 std::optional<RandomMove> MoveOfExpansion(const TransformationParameter& transform);
 std::optional<RandomMove> MoveOfResize(const TransformationParameter& transform);
+std::optional<RandomMove> MoveOfRandAugment(const TransformationParameter& transform);
+std::optional<RandomMove> MoveOfTrivialAugment(const TransformationParameter& transform);
 
 // Sets random_crop and moves, and before_crop from `set->stored`, as `transform` acts in a layer
 // with images. `annotated`: the layer's transforms ignore the phase.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "data/augment/auto_augment.h"
 #include "data/augment/distort.h"
 #include "data/augment/noise.h"
 #include "data/augment/random_changes.h"
@@ -38,13 +39,17 @@ cv::Size CropSize(const Parameter& t) {
   return {side(resize.width(), t.crop_w()), side(resize.height(), t.crop_h())};
 }
 
-void CheckCrop(const Parameter& t) {
-  const RandomAspectRatioParameter& p = t.random_aspect_ratio_param();
-  const std::string field = "random_aspect_ratio_param: ";
+void CheckAreas(const std::string& field, const RandomAspectRatioParameter& p) {
   RefuseIf(!(p.min_area_ratio() > 0 && p.min_area_ratio() <= p.max_area_ratio() &&
              p.max_area_ratio() <= 1),
            field,
            "min_area_ratio and max_area_ratio must be above 0, at most 1, and in this order");
+}
+
+void CheckCrop(const Parameter& t) {
+  const RandomAspectRatioParameter& p = t.random_aspect_ratio_param();
+  const std::string field = "random_aspect_ratio_param: ";
+  CheckAreas(field, p);
   RefuseIf(!(p.aspect_ratio_change() >= 0.01f && p.aspect_ratio_change() <= 100), field,
            "aspect_ratio_change must be from 0.01 to 100");
   constexpr int kMax = 1 << 16;
@@ -141,6 +146,38 @@ void CutOut(const TransformArgs& c) {
   }
 }
 
+RandomAspectRatioParameter PartToErase(const RandomErasingParameter& p) {
+  RandomAspectRatioParameter part;
+  part.set_min_area_ratio(p.min_area_ratio());
+  part.set_max_area_ratio(p.max_area_ratio());
+  part.set_aspect_ratio_change(p.aspect_ratio_change());
+  part.set_max_attempt(p.max_attempt());
+  return part;
+}
+
+void CheckErasing(const Parameter& t) {
+  const RandomErasingParameter& p = t.random_erasing_param();
+  CheckProbability("random_erasing_param", p.prob());
+  CheckAreas("random_erasing_param: ", PartToErase(p));
+  RefuseIf(!(p.aspect_ratio_change() >= 1 && p.aspect_ratio_change() <= 100),
+           "random_erasing_param: aspect_ratio_change must be from 1 to 100");
+}
+
+void Erase(const TransformArgs& c) {
+  const RandomErasingParameter& p = c.parameter.random_erasing_param();
+  const ImageShape& shape = c.image->shape;
+  for (uint32_t i = 0; i < p.count(); ++i) {
+    if (!c.draws->Bernoulli(p.prob())) continue;
+    const auto part = DrawPart(PartToErase(p), shape.height, shape.width, c.draws);
+    if (!part) continue;
+    if (p.fill() == RandomErasingParameter::NOISE) {
+      CoverWithNoise(*part, c.draws, c.image);
+    } else {
+      MatOf(c.image)(*part).setTo(FillOf(c));
+    }
+  }
+}
+
 void CheckPad(const Parameter& t) {
   constexpr uint32_t kMaxPad = 1 << 14;
   if (t.pad() <= kMaxPad) return;
@@ -209,7 +246,16 @@ const std::vector<Transform>& Transforms() {
           [](const TransformArgs& c) { AddNoise(c.parameter.noise_param(), c.draws, c.image); })
           .WithBoxes(Boxes::kAfterWindow)
           .InTest(SettleNoise),
+      Transform(
+          {"rand_augment_param"}, 10, CheckRandAugment,
+          [](const TransformArgs& c) { RandAugment(c.parameter, FillOf(c), c.draws, c.image); })
+          .Moves(MoveOfRandAugment),
+      Transform(
+          {"trivial_augment_param"}, 11, CheckTrivialAugment,
+          [](const TransformArgs& c) { TrivialAugment(c.parameter, FillOf(c), c.draws, c.image); })
+          .Moves(MoveOfTrivialAugment),
       Transform({"cutout_param"}, 4, CheckCutout, CutOut),
+      Transform({"random_erasing_param"}, 12, CheckErasing, Erase),
       // Intel Caffe pads images just before it crops them.
       Transform({"pad"}, 9, CheckPad, Pad).InTest().Resizes(DeclarePad),
   };

@@ -35,8 +35,15 @@ WindowShape ShapeOf(const WindowDataParameter& parameter,
   return shape;
 }
 
+// The field of transform_param goes before the old one.
+ChannelScale ScaleOf(const WindowDataParameter& parameter, TransformationParameter transform) {
+  if (!transform.has_scale()) transform.set_scale(parameter.scale());
+  return ChannelScale(transform);
+}
+
 void CheckTransform(const TransformationParameter& transform) {
   RefuseUnknownTransforms(transform);
+  CheckStdValues(transform);
   CheckDecoding(transform);
   RefuseIf(transform.crop_h() > 0 || transform.crop_w() > 0,
            "transform_param: windows become squares; set crop_size instead of crop_h and crop_w");
@@ -53,7 +60,7 @@ class WindowSource : public Source {
         root_(parameter.root_folder()),
         decoding_(DecodingOf(transform)),
         mirror_(transform.mirror()),
-        scale_(transform.has_scale() ? transform.scale() : parameter.scale()),
+        scale_(ScaleOf(parameter, transform)),
         random_(random) {
     CheckTransform(transform);
     RefuseIf(!(parameter.fg_fraction() >= 0 && parameter.fg_fraction() <= 1), "fg_fraction is ",
@@ -62,6 +69,7 @@ class WindowSource : public Source {
     file_ = ReadWindowFile(parameter.source(), parameter.fg_threshold(), parameter.bg_threshold());
     CheckWindows(parameter);
     SetMean(transform);
+    scale_.CheckChannels(file_.channels);
     if (parameter.cache_images()) {
       for (const std::string& path : file_.paths) cached_.push_back(ReadListedFile(root_ + path));
     }
@@ -177,13 +185,14 @@ class WindowSource : public Source {
     Image part = ImageOf(MatOf(image)(cv::Rect(crop.left, crop.top, crop.width, crop.height)));
     Resize(crop.to_height, crop.to_width, &part);
     for (int c = 0; c < channels; ++c) {
+      const float scale = scale_.Of(c);
       for (int y = 0; y < crop.to_height; ++y) {
         const int64_t at =
             (int64_t{c} * shape_.size + crop.to_top + y) * shape_.size + crop.to_left;
         const uint8_t* const row = &part.bytes[static_cast<size_t>(y) * crop.to_width * channels];
         for (int x = 0; x < crop.to_width; ++x) {
           const uint8_t pixel = row[(mirrored ? crop.to_width - 1 - x : x) * channels + c];
-          to[at + x] = (static_cast<float>(pixel) - mean_[at + x]) * scale_;
+          to[at + x] = (static_cast<float>(pixel) - mean_[at + x]) * scale;
         }
       }
     }
@@ -193,7 +202,7 @@ class WindowSource : public Source {
   const std::string root_;
   const DecodeOptions decoding_;
   const bool mirror_;
-  const float scale_;
+  const ChannelScale scale_;
   Random random_;
   int64_t objects_in_a_million_ = 0;
   WindowFile file_;

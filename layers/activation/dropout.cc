@@ -5,6 +5,9 @@
 // SpatialDropout zeroes whole channels (Tompson et al., "Efficient Object Localization Using
 // Convolutional Networks", CVPR 2015).
 //
+// With `whole_samples`, Dropout zeroes whole samples: stochastic depth, or drop path, of a branch
+// (Huang et al., "Deep Networks with Stochastic Depth", ECCV 2016).
+//
 // SeLuDropout is the alpha dropout of Klambauer et al., "Self-Normalizing Neural Networks", 2017:
 // dropped elements get SELU's value far below 0, and then all are scaled and shifted such that mean
 // 0 and variance 1 stay as they are.
@@ -47,7 +50,6 @@ float ReadRatio(const LayerSpec& spec) {
 
 DropoutForm ReadDropout(const LayerSpec& spec, const Shape& bottom) {
   DropoutForm form;
-  form.whole_channels = spec.type() == kSpatialDropout;
   form.given = ReadRatio(spec);
   const DropoutParameter param =
       spec.type() == "Dropout" ? spec.param.dropout_param() : DropoutParameter();
@@ -64,6 +66,11 @@ DropoutForm ReadDropout(const LayerSpec& spec, const Shape& bottom) {
   form.samples = bottom.dim_or_1(0);
   form.channels = bottom.dim_or_1(1);
   form.positions = bottom.rank() > 2 ? bottom.count(2) : 1;
+  if (param.whole_samples()) {
+    form.positions *= form.channels;
+    form.channels = 1;
+  }
+  form.whole_channels = param.whole_samples() || spec.type() == kSpatialDropout;
   return form;
 }
 
@@ -213,9 +220,14 @@ class SpatialDropout : public FormKernel<DropoutForm> {
   }
 };
 
+std::unique_ptr<Kernel> MakeDropout(const KernelArgs& args) {
+  return args.Form<DropoutForm>().whole_channels ? MakeForStored<SpatialDropout>(args)
+                                                 : MakeForStored<Dropout>(args);
+}
+
 DOPPIO_REGISTER_LAYER("Dropout",
                       LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
-DOPPIO_REGISTER_KERNEL(StoredKernelType<Dropout>("Dropout"));
+DOPPIO_REGISTER_KERNEL(KernelType("Dropout", &MakeDropout).Engine("reference").Narrow());
 DOPPIO_REGISTER_LAYER(kSpatialDropout,
                       LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(StoredKernelType<SpatialDropout>(kSpatialDropout));

@@ -167,7 +167,9 @@ static void DropElements(const Gpu& gpu, const DropoutDraw& draw, const T* from,
 class CudaDropout : public FormKernel<DropoutForm> {
  public:
   explicit CudaDropout(const KernelArgs& args)
-      : FormKernel(args), channels_last_(args.bottoms[0].layout.channels_last()) {
+      : FormKernel(args),
+        // With one channel, both layouts have the same order.
+        channels_last_(args.bottoms[0].layout.channels_last() && form_.channels > 1) {
     AskForOneForm(args, &needs_);
   }
 

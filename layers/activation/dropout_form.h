@@ -25,7 +25,9 @@ struct DropoutMap {
 // With `scale_train: false` (Microsoft's Caffe), training does not scale, and phase TEST multiplies
 // all elements by 1 - given.
 struct DropoutForm {
-  bool whole_channels = false;  // SpatialDropout: draws one number per channel of a sample
+  // SpatialDropout: draws one number per channel of a sample. With `whole_samples`, a sample counts
+  // as one channel.
+  bool whole_channels = false;
   float ratio = 0;
   enum { kNothing, kDivide, kMultiply, kNormalize } kept = kNothing;
   float given = 0;                                 // the dropout ratio in the net file

@@ -41,14 +41,15 @@ struct SoftLabelScratch {
 
 // Writes the probabilities and the differences to `state`. If `shown` is not null, writes the
 // probabilities to it too.
-static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const float* x, const float* targets,
-                       const SoftLabelState& state, float* shown, const SoftLabelScratch& in) {
+static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const SoftTarget& target,
+                       const float* x, const float* labels, const SoftLabelState& state,
+                       float* shown, const SoftLabelScratch& in) {
   SoftmaxRow* const rows = in.rows;
   float* const totals = in.totals;
   ReduceSoftmaxRows(
       gpu, s, x, DOPPIO_BODY(int64_t position, SoftmaxRow row) { rows[position] = row; }, in.room);
   ReduceClasses(
-      gpu, s, kName, 0.0f, DOPPIO_BODY(int64_t i) { return targets[i]; }, Plus(),
+      gpu, s, kName, 0.0f, DOPPIO_BODY(int64_t i) { return target(labels[i]); }, Plus(),
       DOPPIO_BODY(int64_t position, float sum) { totals[position] = sum; }, in.room);
   const SoftmaxPlaces<int64_t> places(s);
   ForEachIndex(
@@ -56,19 +57,20 @@ static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const float* x, co
         const int64_t position = places(i).position;
         const float p = Probability(x[i], rows[position]);
         state.probability[i] = p;
-        state.difference[i] = SoftLabelGradient(targets[i], totals[position], p);
+        state.difference[i] = SoftLabelGradient(target(labels[i]), totals[position], p);
         if (shown != nullptr) shown[i] = p;
       });
 }
 
 // Writes *loss and *state.per_divisor in device memory.
-static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const LossDivisor& divisor,
-                      const float* targets, const SoftLabelState& state, float* loss, void* room) {
+static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const SoftTarget& target,
+                      const LossDivisor& divisor, const float* labels, const SoftLabelState& state,
+                      float* loss, void* room) {
   const int64_t positions = s.positions();
   ReduceRows(
       gpu, 1, s.count(), kName, 0.0,
       DOPPIO_BODY(int64_t, int64_t i) {
-        return static_cast<double>(SoftLabelLoss(targets[i], state.probability[i]));
+        return static_cast<double>(SoftLabelLoss(target(labels[i]), state.probability[i]));
       },
       Plus(),
       DOPPIO_BODY(int64_t, double sum) {
@@ -105,6 +107,7 @@ class CudaSoftLabelLoss : public Kernel, public NormalizedLoss {
       : NormalizedLoss(args.Form<SoftmaxLossForm>().normalizer),
         device_(args.device),
         shape_(args.Form<SoftmaxLossForm>().shape),
+        target_(args.Form<SoftmaxLossForm>().target()),
         backward_(args.backward) {
     Place(nullptr, nullptr);
   }
@@ -119,10 +122,11 @@ class CudaSoftLabelLoss : public Kernel, public NormalizedLoss {
   void Forward(const Pass& pass) override {
     const LossDivisor divisor = normalizer_.DivisorFor(pass, AllPositions(pass));
     const SoftLabelScratch in(t_.scratch, shape_.positions());
-    const float* targets = BottomValues<float>(1);
-    WriteState(GpuOf(device_), shape_, BottomValues<float>(0), targets, state_,
+    const float* labels = BottomValues<float>(1);
+    WriteState(GpuOf(device_), shape_, target_, BottomValues<float>(0), labels, state_,
                t_.tops.size() > 1 ? TopValues<float>(1) : nullptr, in);
-    SumLosses(GpuOf(device_), shape_, divisor, targets, state_, TopValues<float>(0), in.room);
+    SumLosses(GpuOf(device_), shape_, target_, divisor, labels, state_, TopValues<float>(0),
+              in.room);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -153,6 +157,7 @@ class CudaSoftLabelLoss : public Kernel, public NormalizedLoss {
 
   Device* const device_;
   const SoftmaxShape shape_;
+  const SoftTarget target_;
   const bool backward_;
   SoftLabelState state_{};
 };

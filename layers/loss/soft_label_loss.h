@@ -2,6 +2,7 @@
 #ifndef DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
 #define DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "layers/activation/softmax_math.h"
@@ -17,6 +18,7 @@ class SoftLabelSoftmaxLoss : public Kernel, public NormalizedLoss {
   explicit SoftLabelSoftmaxLoss(const KernelArgs& args)
       : NormalizedLoss(args.Form<SoftmaxLossForm>().normalizer),
         shape_(args.Form<SoftmaxLossForm>().shape),
+        make_target_(args.Form<SoftmaxLossForm>().target()),
         backward_(args.backward) {
     const int64_t bytes = shape_.count() * kBytesOf<T>;
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = (backward_ ? 2 : 1) * bytes;
@@ -33,14 +35,14 @@ class SoftLabelSoftmaxLoss : public Kernel, public NormalizedLoss {
     SoftmaxForward(shape_, BottomValues<T>(0), probability_);
     double loss = 0;
     for (int64_t i = 0; i < shape_.count(); ++i) {
-      loss += static_cast<double>(SoftLabelLoss(target[i], probability_[i]));
+      loss += static_cast<double>(SoftLabelLoss(make_target_(target[i]), probability_[i]));
     }
     divisor_ = normalizer_.Divisor(pass, normalizer_.positions());
     TopValues<T>(0)[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
       std::copy(probability_, probability_ + shape_.count(), TopValues<T>(1));
     }
-    if (backward_) std::copy(target, target + shape_.count(), target_);
+    if (backward_) std::transform(target, target + shape_.count(), target_, make_target_);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -66,6 +68,7 @@ class SoftLabelSoftmaxLoss : public Kernel, public NormalizedLoss {
 
  private:
   const SoftmaxShape shape_;
+  const SoftTarget make_target_;
   const bool backward_;
   T *probability_ = nullptr, *target_ = nullptr;
   double divisor_ = 1;  // the divisor of the last Forward

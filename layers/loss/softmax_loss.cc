@@ -43,8 +43,6 @@ void CheckSoftLabels(const LayerSpec& spec) {
   const LossParameter& param = spec.param.loss_param();
   spec.RefuseIf(param.has_ignore_label(), "loss_param.ignore_label", so,
                 "none can be ignored; remove ignore_label");
-  spec.RefuseIf(param.label_smoothing() != 0, "loss_param.label_smoothing", so,
-                "they cannot be combined with label_smoothing; remove it");
   const std::string weights = ClassWeightField(param);
   spec.RefuseIf(
       !weights.empty(),
@@ -146,7 +144,7 @@ std::vector<float> ClassWeights(const LossParameter& param) {
 void ReadLabelWeights(const LossParameter& param, SoftmaxLossForm* form) {
   const int64_t classes = form->shape.classes;
   const double smoothing = static_cast<double>(param.label_smoothing());
-  form->kind = LabelKind::kWeighted;
+  if (form->kind == LabelKind::kClass) form->kind = LabelKind::kWeighted;
   form->other = smoothing / static_cast<double>(classes);
   form->own = 1 - smoothing + form->other;
   form->least = FLT_MIN;

@@ -11,6 +11,7 @@
 #include "layers/activation/softmax_shape.h"
 #include "layers/common/labels.h"
 #include "layers/loss/loss_normalizer.h"
+#include "layers/loss/soft_label_ops.h"
 
 namespace doppio {
 
@@ -57,14 +58,17 @@ struct SoftmaxLossForm {
   LossNormalizer normalizer;
   LabelKind kind = LabelKind::kClass;
 
+  double own = 1, other = 0;  // the weights if there is no matrix, also of kShares
+
   // The following fields are for kWeighted only.
-  double own = 1, other = 0;       // the weights if there is no matrix
   double least = 0;                // lower bound of probabilities in the loss
   bool matrix_bottom = false;      // true: the third bottom is the matrix
   std::vector<float> matrix = {};  // classes x classes; empty if the matrix is a bottom or absent
 
   // Returns true if a matrix gives the weights.
   bool has_matrix() const { return matrix_bottom || !matrix.empty(); }
+  // Returns the targets of kShares.
+  SoftTarget target() const { return {own - other, other}; }
   // Returns the weights. `rows` is the matrix, or null; `totals` are the sums of its rows.
   template <class T>
   LabelWeights<T> WeightsOf(const T* rows, const T* totals) const {

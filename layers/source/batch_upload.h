@@ -14,10 +14,9 @@
 
 namespace doppio {
 
-// The normalization of a byte: (byte - mean of its channel) * scale.
+// The normalization of a byte: (byte - mean) * scale, each of its channel.
 struct Normalization {
-  std::vector<float> means;  // one per channel
-  float scale = 1;
+  std::vector<float> means, scales;  // one per channel
 };
 
 // Uploads all tops of a layer together. For each batch, call in this order: Begin, At for each top,

@@ -15,8 +15,7 @@ namespace {
 template <class T>
 struct FinishPixel {
   const uint8_t *bytes, *mirrored;
-  const float* means;
-  float scale;
+  const float *means, *scales;
   int64_t channels, plane, width;
   bool channels_last;
   IndexDivider by_plane, by_width;
@@ -28,7 +27,7 @@ struct FinishPixel {
     const int64_t from = mirrored[image] != 0 ? at + (width - 1 - 2 * x) : at;
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t begin = (image * channels + c) * plane;
-      const float value = (static_cast<float>(bytes[begin + from]) - means[c]) * scale;
+      const float value = (static_cast<float>(bytes[begin + from]) - means[c]) * scales[c];
       to[channels_last ? pixel * channels + c : begin + at] = static_cast<T>(value);
     }
   }
@@ -94,19 +93,23 @@ class CudaBatchUpload : public BatchUpload {
   // Mirrors and normalizes the images in device memory at `memory`, and writes them to `to`.
   void FinishImages(const char* memory, const Tensor& to, const Normalization& normalization) {
     const int64_t count = to.count();
-    if (means_.bytes() == 0) {
-      const int64_t size = static_cast<int64_t>(normalization.means.size() * sizeof(float));
-      means_ = Buffer(device_, size);
-      device_->CopyFromHost(means_.data(), normalization.means.data(), size);
+    const int64_t channels = static_cast<int64_t>(normalization.means.size());
+    if (constants_.bytes() == 0) {
+      std::vector<float> constants = normalization.means;
+      constants.insert(constants.end(), normalization.scales.begin(), normalization.scales.end());
+      const int64_t size = 2 * channels * kBytesOf<float>;
+      constants_ = Buffer(device_, size);
+      device_->CopyFromHost(constants_.data(), constants.data(), size);
     }
+    const auto* constants = static_cast<const float*>(constants_.data());
     const int64_t width = to.shape[3], plane = to.shape[2] * width, pixels = to.shape[0] * plane;
     const auto* bytes = reinterpret_cast<const uint8_t*>(memory);
     DispatchStored(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       const FinishPixel<T> finish{bytes,
                                   bytes + count,
-                                  static_cast<const float*>(means_.data()),
-                                  normalization.scale,
+                                  constants,
+                                  constants + channels,
                                   to.shape[1],
                                   plane,
                                   width,
@@ -131,7 +134,7 @@ class CudaBatchUpload : public BatchUpload {
   Device* const device_;
   const std::vector<Shape> tops_;
   UploadStream upload_;
-  Buffer means_;
+  Buffer constants_;  // the means, then the scales
   // The converter of each top; null if it was not needed.
   std::vector<std::unique_ptr<Converter>> convert_;
   char* memory_ = nullptr;  // host memory of the batch that was begun

@@ -141,10 +141,11 @@ DOPPIO_REGISTER_LAYER(
         .Bottoms(2)
         .Tops(2)
         .Reads({"detectnet_groundtruth_param", "detectnet_augmentation_param", "transform_param"})
-        .Ignores({"transform_param.scale", "transform_param.mirror", "transform_param.crop_size",
-                  "transform_param.force_color", "transform_param.force_gray",
-                  "transform_param.flip", "transform_param.quarter_turns",
-                  "transform_param.exif_rotation", "transform_param.sixteen_bit_range"}));
+        .Ignores({"transform_param.scale", "transform_param.std_value", "transform_param.mirror",
+                  "transform_param.crop_size", "transform_param.force_color",
+                  "transform_param.force_gray", "transform_param.flip",
+                  "transform_param.quarter_turns", "transform_param.exif_rotation",
+                  "transform_param.sixteen_bit_range"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<DetectNetKernel>("DetectNetTransformation"));
 
 }  // namespace

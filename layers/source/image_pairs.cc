@@ -81,6 +81,12 @@ TransformationParameter TransformOfPairs(const LayerSpec& spec) {
     throw UserError({}, "transform_param has ", means, " mean_value, but the image has ", channels,
                     channels == 1 ? " channel" : " channels", "; give one, or one per channel");
   }
+  ChannelScale(transform).CheckChannels(channels);
+  // The plane of labels is not divided.
+  if (transform.std_value_size() == 1) {
+    while (transform.std_value_size() < channels) transform.add_std_value(transform.std_value(0));
+  }
+  if (transform.std_value_size() > 0) transform.add_std_value(1);
   if (means == 0) return transform;
   const float first = transform.mean_value(0);
   while (transform.mean_value_size() < channels) transform.add_mean_value(first);

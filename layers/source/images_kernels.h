@@ -160,8 +160,8 @@ class UploadedImagesKernel : public PipelineKernel<ImagesForm> {
         label_form_(LabelFormOf(args.type)),
         upload_((*BatchUploads::Get().Find(args.device->kind()))(args.device, args.top_shapes)) {
     const Augment& augment = pipeline_->reader().augment();
-    normalization_.means = augment.ChannelMeans(pipeline_->reader().data_shape().channels);
-    normalization_.scale = augment.scale();
+    const int channels = pipeline_->reader().data_shape().channels;
+    normalization_ = {augment.ChannelMeans(channels), augment.ChannelScales(channels)};
     needs_.tops = LayoutsThere(args);
   }
 

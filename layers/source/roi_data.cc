@@ -46,13 +46,20 @@ void CheckRoiFields(const LayerSpec& spec) {
                 means, " times; give it once, or 3 times for blue, green and red");
   others.clear_mean_value();
   others.clear_scale();
+  spec.RefuseIf(others.std_value_size() > 1 && others.std_value_size() != 3,
+                "transform_param.std_value", "std_value is given ", others.std_value_size(),
+                " times; give it once, or 3 times for blue, green and red");
+  others.clear_std_value();
   others.clear_force_color();
   others.clear_exif_rotation();
   others.clear_sixteen_bit_range();
   spec.RefuseIf(others.ByteSizeLong() > 0, "transform_param",
-                "of transform_param, RoiData reads only mean_value, scale, exif_rotation and "
-                "sixteen_bit_range");
-  AtField(spec, "transform_param", [&] { CheckDecoding(spec.param.transform_param()); });
+                "of transform_param, RoiData reads only mean_value, scale, std_value, "
+                "exif_rotation and sixteen_bit_range");
+  AtField(spec, "transform_param", [&] {
+    CheckDecoding(spec.param.transform_param());
+    CheckStdValues(spec.param.transform_param());
+  });
 }
 
 RoiFeedOptions RoiOptions(const LayerSpec& spec) {
@@ -67,7 +74,7 @@ RoiFeedOptions RoiOptions(const LayerSpec& spec) {
   options.shuffle = train && param.shuffle();
   options.max_boxes = param.max_boxes();
   options.means.assign(transform.mean_value().begin(), transform.mean_value().end());
-  options.scale = transform.scale();
+  options.scale = ChannelScale(transform);
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
   options.bad_records = spec.options.bad_records;
@@ -141,7 +148,8 @@ Preprocessing DescribeRoiImages(const LayerSpec& spec, const SourceFacts& facts)
   const RoiFeedOptions options = RoiOptions(spec);
   Preprocessing record;
   record.set_channels(facts.channels);
-  record.set_scale(options.scale);
+  record.set_scale(spec.param.transform_param().scale());
+  *record.mutable_std_value() = spec.param.transform_param().std_value();
   SetDecoding(DecodingOf(spec.param.transform_param()), &record);
   record.mutable_mean()->Add(options.means.begin(), options.means.end());
   record.set_short_side(static_cast<uint32_t>(options.short_side));

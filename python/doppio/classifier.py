@@ -19,6 +19,8 @@ def _log(told, given):
               "the image's" if told.keep_size else "the net's input",
               "mean": ",".join("%.4g" % m for m in told.mean) or "none", "scale": "%.6g" % told.scale,
               "channels": type(told).Channels.Name(told.channels)}
+    if told.std_value:
+        values["std"] = ",".join("%.4g" % deviation for deviation in told.std_value)
     if told.exif_rotation:
         values["exif_rotation"] = "true"
     if told.sixteen_bit_range != 65536:

@@ -87,7 +87,7 @@ class Transformer:
         load_image. The scale in `told` is for pixels up to 255, so it is ignored with another raw_scale or an input_scale."""
         if told is not None:
             if input_scale is None and raw_scale in (None, 255):
-                raw_scale, input_scale = 255, told.scale
+                raw_scale, input_scale = 255, self._told_scale(name, told)
             if mean is None:
                 mean = self._told_mean(name, told)
             if channel_swap is None and told.channels == caffe_pb2.Preprocessing.BGR and self.inputs[name][1] == 3:
@@ -102,6 +102,10 @@ class Transformer:
         if told.mean_image and (told.height, told.width) == shape[1:] and len(told.mean_image) == np.prod(shape):
             return np.array(told.mean_image).reshape(shape)
         return np.array(told.mean) if len(told.mean) in (1, shape[0]) else None
+
+    def _told_scale(self, name, told):
+        deviations = np.array(told.std_value, dtype=np.float32)
+        return np.float32(told.scale) / deviations if len(deviations) in (1, self.inputs[name][1]) else told.scale
 
     def set_transpose(self, name, order):
         self._check(name)
@@ -127,8 +131,15 @@ class Transformer:
         self.raw_scale[name] = scale
 
     def set_input_scale(self, name, scale):
-        """Sets the factor applied after the mean is subtracted."""
+        """Sets the factor applied after the mean is subtracted: one number, or one number per channel."""
         self._check(name)
+        scale = np.asarray(scale, dtype=np.float32)
+        if scale.ndim == 1:
+            if len(scale) not in (1, self.inputs[name][1]):
+                raise ValueError("input_scale of '%s' has %d channels, the input %d" % (name, len(scale), self.inputs[name][1]))
+            scale = scale[:, None, None]
+        elif scale.ndim > 1:
+            raise ValueError("input_scale of '%s' has %d axes; give one number, or one per channel" % (name, scale.ndim))
         self.input_scale[name] = scale
 
     def set_mean(self, name, mean):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/augment/channel_scale.h"
+
 namespace doppio {
 namespace {
 
@@ -18,6 +20,7 @@ std::vector<float> PixelsOf(const float* values, const Shape& shape,
     return pixels;
   }
   const Preprocessing& known = *preprocessing;
+  const ChannelScale scale(known);
   for (int64_t i = 0; i < count; ++i) {
     float mean = 0;
     if (known.mean_image_size() == count) {
@@ -25,7 +28,7 @@ std::vector<float> PixelsOf(const float* values, const Shape& shape,
     } else if (known.mean_size() > 0) {
       mean = known.mean(static_cast<int>(std::min<int64_t>(i / plane, known.mean_size() - 1)));
     }
-    pixels[i] = pixels[i] / known.scale() + mean;
+    pixels[i] = pixels[i] / scale.Of(static_cast<int>(i / plane)) + mean;
   }
   return pixels;
 }

@@ -56,6 +56,41 @@ TEST_F(AugmentTest, SubtractsTheMeanBeforeItScales) {
   EXPECT_EQ(each[23], 5.5);  // (111 - 100) * 0.5
 }
 
+// The values are (pixel - mean) * (scale / deviation).
+TEST_F(AugmentTest, DividesByTheDeviation) {
+  const std::vector<float> one = Apply(Make("mean_value: 2 std_value: 4"), image_);
+  EXPECT_EQ(one[0], -0.5);
+  EXPECT_EQ(one[23], 27.25);
+  const std::string each = "mean_value: [2, 100] scale: 0.5 std_value: [4, 0.25] ";
+  EXPECT_EQ(Apply(Make(each), image_)[0], -0.25);
+  EXPECT_EQ(Apply(Make(each), image_)[23], 22);
+  EXPECT_EQ(Apply(Make("std_value: [4, 0.5] crop_size: 2"), image_)[7], 212);  // 106 / 0.5
+  // Also where rows are mirrored, for a mean image, and for records of floats.
+  const Augment mirrors = Make(each + "mirror: true", TRAIN);
+  std::set<float> first, last;
+  for (uint64_t sample = 0; sample < 20; ++sample) {
+    first.insert(Apply(mirrors, image_, sample)[0]);
+    last.insert(Apply(mirrors, image_, sample)[23]);
+  }
+  EXPECT_THAT(first, ElementsAre(-0.25, 0.125));  // pixels 0 and 3
+  EXPECT_THAT(last, ElementsAre(16, 22));         // pixels 108 and 111
+  std::string mean = "num: 1 channels: 2 height: 3 width: 4";
+  for (int i = 0; i < 24; ++i) mean += " data: 1";
+  EXPECT_EQ(Apply(Make(MeanFile(mean) + " std_value: [1, 2]"), image_)[23], 55);
+  const std::vector<float> floats(bytes_.begin(), bytes_.end());
+  const Pixels record = {{2, 3, 4}, nullptr, floats.data(), false};
+  EXPECT_EQ(Apply(Make(each), record)[23], 22);
+}
+
+TEST_F(AugmentTest, ExplainsMistakesInDeviations) {
+  for (const char* value : {"0", "-1", "nan", "inf"}) {
+    EXPECT_THAT(MessageOf([&] { Make("std_value: " + std::string(value)); }),
+                HasSubstr("it must be a finite number above 0"));
+  }
+  EXPECT_THAT(MessageOf([&] { Apply(Make("std_value: [1, 2, 3]"), image_); }),
+              HasSubstr("transform_param has 3 std_value, but the image has 2 channels; give one"));
+}
+
 TEST_F(AugmentTest, CropsAtTheCentreWhenTesting) {
   // The crop begins at row (3 - 2) / 2 = 0 and column (4 - 2) / 2 = 1.
   EXPECT_THAT(Apply(Make("crop_size: 2"), image_), ElementsAre(1, 2, 5, 6, 101, 102, 105, 106));

@@ -83,8 +83,10 @@ TEST(Augmented, PadsWithZerosInBothPhases) {
 
 TEST(Augmented, IsTheSourceItselfWhereNothingIsAsked) {
   EXPECT_NE(dynamic_cast<TinySource*>(Augmented("mirror: true crop_size: 2").get()), nullptr);
-  for (const char* text : {"rotation_param { max_degrees: 10 }", "cutout_param { size: 2 }",
-                           "distort_param { hue_prob: 1 }", "shift_param { width: 0.1 }"}) {
+  for (const char* text :
+       {"rotation_param { max_degrees: 10 }", "cutout_param { size: 2 }", "rand_augment_param { }",
+        "trivial_augment_param { }", "random_erasing_param { prob: 1 }",
+        "distort_param { hue_prob: 1 }", "shift_param { width: 0.1 }"}) {
     EXPECT_NE(dynamic_cast<TinySource*>(Augmented(text, TEST).get()), nullptr) << text;
     EXPECT_EQ(dynamic_cast<TinySource*>(Augmented(text, TRAIN).get()), nullptr) << text;
   }
@@ -103,6 +105,7 @@ TEST(Augmented, ChangesNothingByNothing) {
 TEST(Augmented, DependsOnTheSampleAlone) {
   const char* kText =
       "rotation_param { max_degrees: 30 } cutout_param { size: 2 } shift_param { width: 0.4 } "
+      "rand_augment_param { } random_erasing_param { fill: NOISE } "
       "random_aspect_ratio_param { aspect_ratio_change: 1.3 resize_param { height: 5 width: 6 } }";
   const auto a = Augmented(kText), b = Augmented(kText);
   std::set<std::vector<uint8_t>> all;
@@ -122,6 +125,41 @@ TEST(Augmented, CutsOutSquaresOfTheMean) {
     areas.insert(static_cast<int>(std::count(bytes.begin(), bytes.end(), 77)));
   }
   EXPECT_THAT(areas, ElementsAre(1, 2, 4));  // in a corner, at an edge, inside
+}
+
+TEST(Augmented, ErasesRectangles) {
+  const std::string square =
+      "min_area_ratio: 0.25 max_area_ratio: 0.25 aspect_ratio_change: 1 prob: 1 ";
+  const auto source = Augmented("random_erasing_param { " + square + "} mean_value: 77.9");
+  std::set<std::vector<uint8_t>> results;
+  for (uint64_t sample = 0; sample < 200; ++sample) {
+    const std::vector<uint8_t> bytes = Sample(*source, sample);
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 77), 4);
+    results.insert(bytes);
+  }
+  EXPECT_EQ(results.size(), 9u);  // all places of a square of 2 x 2 in 4 x 4 pixels
+  const TinySource plain;
+  const auto changed = [&](const std::string& text, uint64_t sample) {
+    const std::vector<uint8_t> bytes = Sample(*Augmented(text), sample);
+    int count = 0;
+    for (size_t i = 0; i < bytes.size(); ++i) count += bytes[i] != plain.bytes()[i];
+    return count;
+  };
+  const std::string noise = "random_erasing_param { " + square + "fill: NOISE }";
+  std::set<std::vector<uint8_t>> noises;
+  for (uint64_t sample = 0; sample < 20; ++sample) {
+    EXPECT_LE(changed(noise, sample), 4);
+    EXPECT_GE(changed(noise, sample), 3);  // a random value may be the image's own
+    noises.insert(Sample(*Augmented(noise), sample));
+    // Nothing is covered where no size is drawn.
+    EXPECT_EQ(changed("random_erasing_param { max_attempt: 0 prob: 1 }", sample), 0);
+    EXPECT_EQ(changed("random_erasing_param { count: 0 prob: 1 }", sample), 0);
+  }
+  EXPECT_EQ(noises.size(), 20u);
+  int covered = 0;
+  for (uint64_t sample = 0; sample < 400; ++sample)
+    covered += changed("random_erasing_param { min_area_ratio: 0.2 } mean_value: 255", sample) > 0;
+  EXPECT_NEAR(covered, 200, 50);  // five standard deviations
 }
 
 // Columns move by up to a quarter of the width of 4; rows stay.
@@ -266,6 +304,24 @@ TEST(Augmented, ExplainsMistakes) {
   EXPECT_THAT(mistake("shift_param { prob: -1 }"),
               HasSubstr("shift_param: prob must be from 0 to 1"));
   EXPECT_THAT(mistake("cutout_param { }"), HasSubstr("cutout_param needs a size"));
+  EXPECT_THAT(mistake("random_erasing_param { prob: 2 }"),
+              HasSubstr("random_erasing_param: prob must be from 0 to 1"));
+  EXPECT_THAT(mistake("random_erasing_param { min_area_ratio: 0 }"),
+              HasSubstr("random_erasing_param: min_area_ratio and max_area_ratio must be above 0"));
+  EXPECT_THAT(mistake("random_erasing_param { aspect_ratio_change: 0.5 }"),
+              HasSubstr("random_erasing_param: aspect_ratio_change must be from 1 to 100"));
+  EXPECT_THAT(mistake("rand_augment_param { count: 101 }"),
+              HasSubstr("rand_augment_param: count must be at most 100, got 101"));
+  EXPECT_THAT(mistake("rand_augment_param { magnitude: 31 }"),
+              HasSubstr("rand_augment_param: magnitude must be from 0 to 30, got 31"));
+  EXPECT_THAT(mistake("rand_augment_param { magnitude_std: -1 }"),
+              HasSubstr("rand_augment_param: magnitude_std must be from 0 to 30"));
+  EXPECT_THAT(mistake("rand_augment_param { prob: nan }"),
+              HasSubstr("rand_augment_param: prob must be from 0 to 1"));
+  EXPECT_THAT(mistake("trivial_augment_param { prob: -1 }"),
+              HasSubstr("trivial_augment_param: prob must be from 0 to 1, got -1"));
+  EXPECT_THAT(mistake("rand_augment_param { } trivial_augment_param { }"),
+              HasSubstr("set only one of rand_augment_param and trivial_augment_param"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { }"),
               HasSubstr("set height and width in resize_param"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { min_area_ratio: 0.9 max_area_ratio: 0.1 }"),

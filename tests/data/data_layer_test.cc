@@ -30,8 +30,9 @@ std::string ColourImages(const std::string& transform, bool less_mean = false) {
 // Returns layers that cover every code path from an image to a batch.
 std::vector<std::string> ManyLayers() {
   std::vector<std::string> layers;
-  for (const char* transform : {"", "scale: 0.5 mirror: true crop_size: 20 mean_value: 3",
-                                "mean_value: 128 scale: 0.0078125"}) {
+  for (const char* transform :
+       {"", "scale: 0.5 mirror: true crop_size: 20 mean_value: 3",
+        "mean_value: 128 scale: 0.0078125", "mean_value: 33 std_value: 78.5"}) {
     layers.push_back(
         "type: 'Data' top: 'x' top: 'y' data_param { backend: DIGITS size: 20 batch_size: 7 "
         "shuffle: true } transform_param { " +
@@ -40,6 +41,7 @@ std::vector<std::string> ManyLayers() {
   layers.push_back(ColourImages("mirror: true"));
   layers.push_back(
       ColourImages("mirror: true crop_h: 4 crop_w: 3 mean_value: [1, 2.5, 7] scale: 0.1"));
+  layers.push_back(ColourImages("mirror: true mean_value: 9 scale: 0.7 std_value: [57, 3.5, 0.1]"));
   layers.push_back(ColourImages("mirror: true crop_size: 3", true));
   return layers;
 }

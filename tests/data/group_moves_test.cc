@@ -35,7 +35,8 @@ TEST(GroupMoves, MoveEqualImagesAlike) {
         "random_resize_param { min_size: 5 max_size: 12 } crop_size: 4 mirror: true",
         "vertical_stretch_lower: 0.6 vertical_stretch_upper: 1 crop_size: 4",
         "expand_param { prob: 0.5 max_expand_ratio: 3 } resize_param { height: 8 width: 8 }",
-        "resize_param { prob: 0.5 height: 16 width: 16 } crop_size: 6"}) {
+        "resize_param { prob: 0.5 height: 16 width: 16 } crop_size: 6",
+        "rand_augment_param { count: 3 magnitude_std: 2 }", "trivial_augment_param { }"}) {
     const std::string layers = Fine("a", transform) + Fine("b", transform);
     EXPECT_THAT(WarningsAbout(layers), IsEmpty()) << transform;
     SourcesNet net(layers);

@@ -36,6 +36,13 @@ TEST(ImagePairs, DeliverTheLabelOfEachPixel) {
   }
 }
 
+TEST(ImagePairs, DivideTheImageAlone) {
+  DataNet net(OnePair("ImageSegData", "top: 'd' top: 'l'", "mean_value: 10 scale: 2 std_value: 4"));
+  net->Forward();
+  EXPECT_THAT(net.Values("d"), ElementsAre(0, 5, 10, 15, 20, 25));
+  EXPECT_THAT(net.Values("l"), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
 TEST(ImagePairs, MirrorAndCropBothImagesAlike) {
   DataNet net(OnePair("DenseImageData", "top: 'd' top: 'l'", "crop_size: 2 mirror: true"));
   std::set<std::vector<double>> seen;
@@ -263,6 +270,7 @@ TEST(ImagePairs, ExplainMistakes) {
   EXPECT_THAT(mistake("mean_file: 'm'"), HasSubstr("takes mean_value, not mean_file"));
   EXPECT_THAT(mistake("scale: 0"), HasSubstr("scale must not be 0"));
   EXPECT_THAT(mistake("mean_value: [1, 2]"), HasSubstr("2 mean_value, but the image has 1"));
+  EXPECT_THAT(mistake("std_value: [1, 2]"), HasSubstr("2 std_value, but the image has 1"));
   std::string two = OnePair("ImageSegData", "top: 'd' top: 'l'", "scale_factors: 2");
   two.replace(two.find("batch_size: 1"), 13, "batch_size: 2");
   EXPECT_THAT(LayerMistake(two), HasSubstr("samples have different sizes; set crop_size"));

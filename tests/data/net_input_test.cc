@@ -113,6 +113,8 @@ const std::vector<std::string>& Transforms28() {
       "rotation_param { max_degrees: 30 }",
       "shift_param { width: 0.3 } cutout_param { size: 9 } pad: 4 crop_size: 28",
       "distort_param { brightness_prob: 1 brightness_delta: 90 }",
+      "rand_augment_param { } random_erasing_param { prob: 1 }",
+      "trivial_augment_param { } random_erasing_param { prob: 1 fill: NOISE } pad: 4 crop_size: 28",
       "expand_param { max_expand_ratio: 3 }",
   };
   return transforms;
@@ -121,8 +123,10 @@ const std::vector<std::string>& Transforms28() {
 TEST(NetInput, EqualsTheDataLayerForEveryTransform) {
   const std::vector<std::string> files = {Photo(28, 28), Photo(28, 28, 3, 2)};
   for (const std::string& transform : Transforms28()) {
-    for (const char* values : {"", " scale: 0.0078125 mean_value: 100.3",
-                               " scale: 0.3 mean_value: [104.01, 117.02, 122.03]"}) {
+    for (const char* values :
+         {"", " scale: 0.0078125 mean_value: 100.3",
+          " scale: 0.3 mean_value: [104.01, 117.02, 122.03]", " mean_value: 100 std_value: 57.4",
+          " scale: 0.7 std_value: [57.375, 57.12, 58.395]"}) {
       ExpectSame(files, Encoded(files, transform + values));
     }
   }

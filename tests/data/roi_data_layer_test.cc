@@ -179,6 +179,11 @@ TEST(RoiDataLayer, ExplainsMistakes) {
   EXPECT_THAT(
       mistake("roi_data_param { source: 'x' } transform_param { mean_value: 1 mean_value: 2 }"),
       HasSubstr("mean_value is given 2 times"));
+  EXPECT_THAT(
+      mistake("roi_data_param { source: 'x' } transform_param { std_value: 1 std_value: 2 }"),
+      HasSubstr("std_value is given 2 times"));
+  EXPECT_THAT(mistake("roi_data_param { source: 'x' } transform_param { std_value: -3 }"),
+              HasSubstr("it must be a finite number above 0"));
   EXPECT_THAT(mistake("data_param { backend: DIGITS }"), HasSubstr("it has no boxes"));
 }
 

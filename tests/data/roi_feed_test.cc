@@ -125,7 +125,7 @@ TEST(AnnotatedFiles, ExplainsMistakes) {
 TEST(RoiFeed, DeliversAnImageInItsSizeAndItsBoxes) {
   RoiFeedOptions options = Unscaled();
   options.means = {0, 1, 2};
-  options.scale = 0.5;
+  options.scale = ChannelScale(Parse<TransformationParameter>("scale: 0.5"));
   RoiFeed feed(OpenAnnotatedFiles(TwoImages(), true), options);
   EXPECT_EQ(2, feed.size());
   const RoiSample a = feed.Next(0, 1);

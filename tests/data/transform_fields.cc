@@ -88,6 +88,28 @@ std::string DrawCutout(Draw* draw) {
   return MessageText("cutout_param", text);
 }
 
+std::string DrawErasing(Draw* draw) {
+  std::string text = Maybe(draw, 0.5, RealText(draw, "prob", 0, 1));
+  if (draw->Chance(0.5)) {
+    text += RealText(draw, "min_area_ratio", 0.02, 0.3);
+    text += RealText(draw, "max_area_ratio", 0.3, 1);
+  }
+  text += Maybe(draw, 0.5, RealText(draw, "aspect_ratio_change", 1, 5));
+  text += Maybe(draw, 0.3, IntText(draw, "max_attempt", 0, 10));
+  text += Maybe(draw, 0.3, IntText(draw, "count", 0, 3));
+  text += Maybe(draw, 0.5, WordText(draw, "fill", {"MEAN", "NOISE"}));
+  return MessageText("random_erasing_param", text);
+}
+
+std::string DrawAutoAugment(Draw* draw) {
+  std::string text = Maybe(draw, 0.3, RealText(draw, "prob", 0, 1));
+  if (draw->Chance(0.4)) return MessageText("trivial_augment_param", text);
+  text += Maybe(draw, 0.5, IntText(draw, "count", 0, 4));
+  text += Maybe(draw, 0.5, RealText(draw, "magnitude", 0, 30));
+  text += Maybe(draw, 0.3, RealText(draw, "magnitude_std", 0, 5));
+  return MessageText("rand_augment_param", text);
+}
+
 std::string DrawAspectFields(Draw* draw) {
   std::string text;
   if (draw->Chance(0.7)) {
@@ -118,6 +140,13 @@ std::string DrawMean(Draw* draw, int64_t channels, const PixelSize& size, bool f
 std::string DrawScale(Draw* draw, bool floats) {
   return floats ? Maybe(draw, 0.3, RealText(draw, "scale", 0.5, 1.5))
                 : RealText(draw, "scale", 0.004, 0.02);
+}
+
+std::string DrawDeviations(Draw* draw, int64_t channels) {
+  const int64_t values = draw->Of<int64_t>({0, 0, 0, 1, channels});
+  std::string text;
+  for (int64_t i = 0; i < values; ++i) text += RealText(draw, "std_value", 0.5, 2);
+  return text;
 }
 
 std::string CropText(Draw* draw, const PixelSize& crop) {

@@ -23,6 +23,9 @@ std::string DrawNoise(Draw* draw, bool colour);
 std::string DrawRotation(Draw* draw);
 std::string DrawShift(Draw* draw);
 std::string DrawCutout(Draw* draw);
+std::string DrawErasing(Draw* draw);
+// Draws rand_augment_param or trivial_augment_param.
+std::string DrawAutoAugment(Draw* draw);
 
 // Draws mean_value, mean_file or nothing. The mean image has the shape channels x `size`. `floats`:
 // the records are floats of about unit size, not bytes.
@@ -30,6 +33,8 @@ std::string DrawMean(Draw* draw, int64_t channels, const PixelSize& size, bool f
                      bool file_allowed, const std::string& folder);
 // Draws a factor that makes samples about unit size.
 std::string DrawScale(Draw* draw, bool floats);
+// Draws std_value of one, all or no channels, about 1.
+std::string DrawDeviations(Draw* draw, int64_t channels);
 // Returns crop_size, or crop_h and crop_w.
 std::string CropText(Draw* draw, const PixelSize& crop);
 // Draws fields of forks that have no effect.

@@ -187,6 +187,8 @@ class TransformDraft {
     if (draw_->Chance(0.2)) Add(DrawRotation(draw_));
     if (draw_->Chance(0.2)) Add(DrawShift(draw_));
     if (draw_->Chance(0.2)) Add(DrawCutout(draw_));
+    if (draw_->Chance(0.2)) Add(DrawAutoAugment(draw_));
+    if (draw_->Chance(0.2)) Add(DrawErasing(draw_));
   }
 
   void FinishSample() {
@@ -199,6 +201,7 @@ class TransformDraft {
     }
     Add(DrawMean(draw_, channels_, before_crop_, wish_.floats, !expands_, wish_.folder));
     Add(DrawScale(draw_, wish_.floats));
+    Add(DrawDeviations(draw_, channels_));
     Add(DrawUnusedTransforms(draw_, mirror));
   }
 

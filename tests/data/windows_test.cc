@@ -147,6 +147,10 @@ TEST_F(WindowsTest, SubtractsMeansAndScales) {
               ElementsAre(-0.5, 0, 1.5, 2, 0, 0.5, 2, 2.5, 0, 0.5, 2, 2.5));
   EXPECT_THAT(SampleOf(*Open("scale: 0.5", "crop_size: 2 scale: 2 mean_value: 1"), 7),
               ElementsAre(-2, 0, 6, 8, 198, 200, 206, 208, 398, 400, 406, 408));
+  EXPECT_THAT(
+      SampleOf(*Open("scale: 0.5", "crop_size: 2 mean_value: [1, 100, 200] std_value: [1, 2, 0.5]"),
+               7),
+      ElementsAre(-0.5, 0, 1.5, 2, 0, 0.25, 1, 1.25, 0, 1, 4, 5));
 }
 
 // The middle of a 4 x 4 mean with the values 0 to 15 is 5, 6, 9, 10.
@@ -245,6 +249,8 @@ TEST_F(WindowsTest, SaysWhatIsWrong) {
   EXPECT_THAT(mistake("", "crop_size: 4 mirror: true flow: true"),
               HasSubstr("flow is not implemented"));
   EXPECT_THAT(mistake("", "crop_size: 4 mean_value: [1, 2]"), HasSubstr("has 2 mean_value, but"));
+  EXPECT_THAT(mistake("", "crop_size: 4 std_value: [1, 2]"), HasSubstr("has 2 std_value, but"));
+  EXPECT_THAT(mistake("", "crop_size: 4 std_value: 0"), HasSubstr("it must be a finite number above 0"));
   EXPECT_THAT(mistake("", "crop_size: 4 mean_value: 1 mean_file: 'm'"),
               HasSubstr("set only one of"));
   EXPECT_THAT(mistake("fg_threshold: 2", "crop_size: 4"),

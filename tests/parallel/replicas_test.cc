@@ -127,6 +127,29 @@ TEST(Replicas, AreOneBigBatchWithMixup) {
   ExpectOneBigBatch(net, SolverText(20), kTolerance, {2, 4});
 }
 
+// CutMix or Mixup, labels that are smoothed twice, whole branches that are dropped, and images that
+// are changed and covered.
+TEST(Replicas, AreOneBigBatchWithARecipeOfToday) {
+  std::string data = kData;
+  const std::string scale = "scale: 0.00390625";
+  data.replace(data.find(scale), scale.size(),
+               "rand_augment_param { magnitude_std: 2 } random_erasing_param { fill: NOISE } "
+               "mean_value: 33 std_value: 78");
+  const std::string net =
+      "name: 'today'\n" + data +
+      "layer { name: 'mixup' type: 'Mixup' bottom: 'data' bottom: 'label' top: 'mixed' top: "
+      "'shares'\n"
+      "  mixup_param { alpha: 0.4 cutmix_alpha: 1 label_smoothing: 0.1 classes: 10 } }\n" +
+      Product("ip1", "mixed", 40) + InPlace("TanH", "ip1") + Product("branch", "ip1", 40) +
+      "layer { name: 'path' type: 'Dropout' bottom: 'branch' top: 'path'\n"
+      "  dropout_param { dropout_ratio: 0.3 whole_samples: true } }\n"
+      "layer { name: 'sum' type: 'Eltwise' bottom: 'ip1' bottom: 'path' top: 'sum' }\n" +
+      Product("ip2", "sum", 10) +
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip2' bottom: 'shares' top: 'loss'\n"
+      "  loss_param { label_smoothing: 0.1 } }\n";
+  ExpectOneBigBatch(net, SolverText(20), kTolerance, {2, 4});
+}
+
 TEST(Replicas, AreNamedWhereTheyDiffer) {
   const ReplicasCase c(LeNet(), SolverText(3));
   TrainerOptions options;

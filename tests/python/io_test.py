@@ -77,6 +77,20 @@ class IoTest(case.Case):
         with self.assertRaisesRegex(KeyError, "'dat' is no input of the transformer"):
             transformer.preprocess("dat", image)
 
+    def test_transformer_divides_by_the_deviation_of_each_channel(self):
+        transformer = doppio.io.Transformer({"data": (1, 3, 2, 2)})
+        transformer.set_transpose("data", (2, 0, 1))
+        told = doppio.proto.caffe_pb2.Preprocessing(mean=[1, 2, 3], std_value=[2, 4, 8], scale=0.5)
+        transformer.set_preprocessing("data", told)
+        image = np.random.RandomState(1).rand(2, 2, 3)
+        found = transformer.preprocess("data", image)
+        np.testing.assert_allclose(found[:, 1, 0], (255 * image[1, 0] - [1, 2, 3]) * [0.25, 0.125, 0.0625], rtol=1e-4)
+        np.testing.assert_allclose(transformer.deprocess("data", found), image, rtol=1e-5, atol=1e-6)
+        with self.assertRaisesRegex(ValueError, "input_scale of 'data' has 2 channels, the input 3"):
+            transformer.set_input_scale("data", [1, 2])
+        with self.assertRaisesRegex(ValueError, "has 2 axes; give one number, or one per channel"):
+            transformer.set_input_scale("data", [[1, 2, 3]])
+
     def test_oversample_cuts_corners_and_centre(self):
         image = np.arange(16, dtype=float).reshape(4, 4, 1)
         crops = doppio.io.oversample([image], (2, 2))

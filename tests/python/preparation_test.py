@@ -130,7 +130,8 @@ class TransformTest(PreparationCase):
         self.photos((28, 28, 3), (28, 28, 3))
         for pad in "", "pad: 4 ":
             for crop in "", "crop_size: 20 ", "crop_size: 28 ", "crop_size: 32 " if pad else "crop_h: 21 crop_w: 24 ":
-                for values in "", "scale: 0.0078125 mean_value: 100.3", "mean_value: [104.01, 117.02, 122.03] scale: 0.3":
+                for values in "", "scale: 0.0078125 mean_value: 100.3", "mean_value: [104.01, 117.02, 122.03] scale: 0.3", \
+                        "mean_value: [123.675, 116.28, 103.53] std_value: [58.395, 57.12, 57.375]", "std_value: 64 scale: 0.7":
                     with self.subTest(pad + crop + values):
                         transform = pad + crop + values
                         self.check(self.train("".join(data_layer(phase, transform) for phase in PHASES)))

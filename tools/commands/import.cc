@@ -52,6 +52,7 @@ LayerParameter DataLayer(Phase phase, const LayerParameter& input,
   if (images) {
     *layer.mutable_transform_param()->mutable_mean_value() = images->mean();
     layer.mutable_transform_param()->set_scale(images->scale());
+    *layer.mutable_transform_param()->mutable_std_value() = images->std_value();
   }
   return layer;
 }

@@ -73,6 +73,7 @@ TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& pl
     transform.add_mean_value(static_cast<float>(std::round(mean * kDigits) / kDigits));
   }
   if (published.has_scale()) transform.set_scale(published.scale());
+  *transform.mutable_std_value() = published.std_value();
   SetDecoding(facts.decoding, &transform);
   return transform;
 }

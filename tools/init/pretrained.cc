@@ -102,6 +102,7 @@ PretrainedNet OfZoo(WeightsFile file, ZooMatch match, bool torch) {
     start.images.set_channels(start.channels == 1 ? Preprocessing::GRAY : Preprocessing::BGR);
     *start.images.mutable_mean() = start.net.train.mean_value();
     start.images.set_scale(start.net.train.scale());
+    *start.images.mutable_std_value() = start.net.train.std_value();
   }
   start.weights = std::move(file);
   return start;
@@ -174,6 +175,7 @@ PretrainedNet ReadPretrained(const std::string& path, const std::string& net,
   }
   start.net.train.clear_mean_value();
   start.net.train.set_scale(images.scale());
+  *start.net.train.mutable_std_value() = images.std_value();
   return start;
 }
 

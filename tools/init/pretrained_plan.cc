@@ -62,6 +62,8 @@ void TakeImagesOf(const std::string& kind, PretrainedNet* start, ImageFacts* fac
   else if (images.mean_size() > 0 || facts->means.size() != channels)
     facts->means.assign(channels, images.mean_size() > 0 ? images.mean(0) : facts->means[0]);
   if (turn && images.mean_size() > 0) std::reverse(facts->means.begin(), facts->means.end());
+  auto* const deviations = start->net.train.mutable_std_value();
+  if (turn) std::reverse(deviations->begin(), deviations->end());
   if (turn || !start->factors.empty()) AddConversion(turn, start);
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/net/spec/preprocessing.h"
 #include "core/net/spec/solver_spec.h"
+#include "data/augment/channel_scale.h"
 #include "data/augment/preprocessing.h"
 #include "proto/data.pb.h"
 #include "tools/cli/flags.h"
@@ -45,7 +46,10 @@ std::string MeanText(const Preprocessing& images) {
 }
 
 std::string ScaleText(const Preprocessing& images) {
-  return "scale " + Significant(images.scale(), 6);
+  std::vector<std::string> deviations;
+  for (const float deviation : images.std_value()) deviations.push_back(Significant(deviation, 4));
+  const std::string scale = "scale " + Significant(images.scale(), 6);
+  return deviations.empty() ? scale : "std " + Join(deviations, ",") + ", " + scale;
 }
 
 constexpr const char* kPlainDecoding = "decoded as stored";
@@ -81,9 +85,14 @@ bool MeansDiffer(const Preprocessing& a, const Preprocessing& b) {
   return false;
 }
 
-bool ScalesDiffer(float a, float b) {
+bool ScalesDiffer(const Preprocessing& a, const Preprocessing& b) {
   constexpr float kRounded = 1e-3f;
-  return std::abs(a - b) > kRounded * std::max(std::abs(a), std::abs(b));
+  const ChannelScale of_a(a), of_b(b);
+  for (int c = 0; c < std::max({1, a.std_value_size(), b.std_value_size()}); ++c) {
+    const float x = of_a.Of(c), y = of_b.Of(c);
+    if (std::abs(x - y) > kRounded * std::max(std::abs(x), std::abs(y))) return true;
+  }
+  return false;
 }
 
 bool KnowsColours(const Preprocessing& images) {
@@ -236,6 +245,9 @@ nlohmann::json ToJson(const Preprocessing& images) {
   }
   out["mean"] = std::vector<float>(images.mean().begin(), images.mean().end());
   out["scale"] = images.scale();
+  if (images.std_value_size() > 0) {
+    out["std"] = std::vector<float>(images.std_value().begin(), images.std_value().end());
+  }
   if (images.class_name_size() > 0) {
     out["class_names"] =
         std::vector<std::string>(images.class_name().begin(), images.class_name().end());
@@ -265,7 +277,7 @@ std::string DifferenceText(const Preprocessing& now, const Preprocessing& known)
     add(ChangesText(now), ChangesText(known));
   }
   if (MeansDiffer(now, known)) add(MeanText(now), MeanText(known));
-  if (ScalesDiffer(now.scale(), known.scale())) add(ScaleText(now), ScaleText(known));
+  if (ScalesDiffer(now, known)) add(ScaleText(now), ScaleText(known));
   const std::string decoding = DecodingText(known);
   if (decoding != kPlainDecoding && DecodingText(now) != decoding) add(DecodingText(now), decoding);
   return Join(parts, ", ");

@@ -64,7 +64,11 @@ void AddValues(const std::string& blob, const Preprocessing& images, Notes* note
     (*notes)[blob + ".mean_image"] = Base64(BytesOf(images.mean_image()));
   }
   (*notes)[blob + ".scale"] = Exact(images.scale());
-  (*notes)[blob + ".pixels"] = "from 0 to 255, less the mean, times the scale";
+  std::vector<std::string> deviations;
+  for (const float deviation : images.std_value()) deviations.push_back(Exact(deviation));
+  if (!deviations.empty()) (*notes)[blob + ".std_value"] = Join(deviations, ",");
+  (*notes)[blob + ".pixels"] = std::string("from 0 to 255, less the mean, times ") +
+                               (deviations.empty() ? "the scale" : "(the scale over the std)");
 }
 
 void AddNotes(const std::string& blob, const Preprocessing& images, Notes* notes) {

@@ -8,6 +8,7 @@
 #include "core/base/random.h"
 #include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
+#include "data/augment/channel_scale.h"
 #include "tools/onnx/image_notes.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -104,12 +105,14 @@ std::vector<float> RandomPixels(const Shape& shape, const std::string& name,
   const Random random(1, Stream("verify", name));
   const int64_t plane = shape.count(2), channels = shape[1];
   std::vector<float> values(shape.count());
+  const ChannelScale scale(images);
   for (int64_t i = 0; i < shape.count(); ++i) {
-    const int channel = images.mean_size() == 1 ? 0 : static_cast<int>(i / plane % channels);
-    const float mean = channel < images.mean_size() ? images.mean(channel) : 0;
+    const int channel = static_cast<int>(i / plane % channels);
+    const int of_mean = images.mean_size() == 1 ? 0 : channel;
+    const float mean = of_mean < images.mean_size() ? images.mean(of_mean) : 0;
     constexpr float kPixels = 256;
     const float pixel = std::floor(kPixels * random.Uniform(0, static_cast<uint64_t>(i)));
-    values[i] = (pixel - mean) * images.scale();
+    values[i] = (pixel - mean) * scale.Of(channel);
   }
   return values;
 }

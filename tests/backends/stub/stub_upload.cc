@@ -52,7 +52,7 @@ class StubUpload : public BatchUpload {
     for (int64_t i = 0; i < shape.count(); ++i) {
       const int64_t n = i / image, c = i / (shape[2] * width) % shape[1], x = i % width;
       const int64_t at = mirrored[n] != 0 ? i - x + width - 1 - x : i;
-      values[i] = (static_cast<float>(bytes[at]) - by.means[c]) * by.scale;
+      values[i] = (static_cast<float>(bytes[at]) - by.means[c]) * by.scales[c];
     }
     return values;
   }

@@ -25,6 +25,7 @@ bool DrawDropout(NetDraft* draft) {
       .Maybe("random_seed", {"-1", "0", "1", "4294967297"});
   if (draft->draw().Chance(0.3)) fields.MaybeBool("sample_weights_test");
   if (draft->draw().Chance(0.3)) fields.MaybeBool("scale_train");
+  if (draft->draw().Chance(0.3)) fields.MaybeBool("whole_samples");
   return AddDropout(draft, "Dropout", fields.In("dropout_param"));
 }
 

@@ -116,6 +116,38 @@ TEST_ON_DEVICES(Dropout, ScalesInTestsInstead) {
 
 const std::string kSpatial = "type: 'SpatialDropout' spatial_dropout_param { dropout_ratio: 0.25 }";
 
+const std::string kPath =
+    "type: 'Dropout' dropout_param { dropout_ratio: 0.25 whole_samples: true ";
+
+TEST(DropPath, DropsWholeSamples) {
+  const std::vector<double> top = Ones(kPath + "}", {2000, 3, 2}).Top();
+  int dropped = 0;
+  for (size_t n = 0; n < 2000; ++n) {
+    for (size_t i = 1; i < 6; ++i) ASSERT_EQ(top[6 * n + i], top[6 * n]);
+    ASSERT_NEAR(top[6 * n], top[6 * n] == 0 ? 0 : 4.0 / 3, 1e-6);
+    dropped += top[6 * n] == 0;
+  }
+  EXPECT_NEAR(dropped, 500, 5 * 19.4);  // five standard deviations
+  // Samples draw, not batches: those of two passes are those of one batch.
+  const std::vector<double> second = Ones(kPath + "}", {1000, 3, 2}).Passes(2).Top();
+  EXPECT_EQ(second, std::vector<double>(top.begin() + 6000, top.end()));
+}
+
+TEST(DropPath, IsOffInTests) {
+  LayerCase c(kPath + "}");
+  c.Bottom({2, 2}, {1, -2, 3, 4}).InPhase(TEST).ExpectTop({2, 2}, {1, -2, 3, 4}).ExpectGradient();
+  EXPECT_EQ(c.Engine(), "view");
+  LayerCase(kPath + "scale_train: false }")
+      .Bottom({1, 2}, {4, -8})
+      .InPhase(TEST)
+      .ExpectTop({1, 2}, {3, -6});
+}
+
+TEST_ON_DEVICES(DropPath, AgreesWithDifferencesAndInEveryLayout) {
+  ExpectAgreement(kPath + "}", {{5, 8, 3, 2}, {3, 5, 3, 1}, {4, 7}, {6}, {3, 304}});
+  ExpectAgreement(kPath + "scale_train: false sample_weights_test: true }", {{4, 8, 2, 2}});
+}
+
 TEST(SpatialDropout, DropsWholeChannels) {
   const std::vector<double> top = Ones(kSpatial, {3, 2000, 1, 2}).Top();
   int dropped = 0;

@@ -95,6 +95,11 @@ bool DrawMixup(NetDraft* draft) {
     fields.Set("alpha", 0);  // only pairs can be mixed
   } else {
     fields.Maybe("alpha", {"0", "0.2", "1", "5"});
+    if (blob->shape.rank() == 4) fields.Maybe("cutmix_alpha", {"0", "0.2", "1", "5"});
+    fields.MaybeReal("switch_prob", 0, 1);
+  }
+  if (draw.Chance(0.3)) {
+    fields.MaybeReal(draw.Chance(0.5) ? "label_smoothing" : "label_threshold", 0, 0.5);
   }
   NetDraft::Layer layer = DrawnLayer("Mixup", {blob->name, labels.name}, fields.In("mixup_param"));
   layer.tops = 2;
@@ -102,9 +107,13 @@ bool DrawMixup(NetDraft* draft) {
 }
 
 unsigned MixupTraits(const LayerParameter& layer) {
-  // The oracle takes all samples of TRAIN for mixed ones.
-  return layer.mixup_param().alpha() > 0 ? LayerRow::kWholeBatch | LayerRow::kRandom
-                                         : unsigned{LayerRow::kNoOracle};
+  const MixupParameter& param = layer.mixup_param();
+  const bool mixes = param.alpha() > 0 || param.cutmix_alpha() > 0;
+  // The oracle takes all samples of TRAIN for mixed ones, and their labels for shares.
+  const bool plain = param.alpha() > 0 && param.cutmix_alpha() <= 0 &&
+                     !param.has_label_smoothing() && !param.has_label_threshold();
+  return (mixes ? LayerRow::kWholeBatch | LayerRow::kRandom : 0u) |
+         (plain ? 0u : unsigned{LayerRow::kNoOracle});
 }
 
 DOPPIO_REGISTER(LayerRows, "Eltwise",

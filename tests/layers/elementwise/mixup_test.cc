@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "layers/elementwise/beta_share.h"
 #include "tests/layers/loss/wrong_label_case.h"
@@ -120,6 +121,112 @@ TEST_ON_DEVICES(Mixup, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
+// Values of sample n are 1000 n + index, so each value of a top tells where it comes from.
+LayerCase Cut(const std::string& param, int64_t samples, int64_t channels = 2) {
+  LayerCase c = Mix("classes: 2 " + param);
+  std::vector<double> data, labels;
+  for (int64_t n = 0; n < samples; ++n) {
+    labels.push_back(static_cast<double>(n % 2));
+    for (int64_t i = 0; i < channels * 20; ++i) data.push_back(static_cast<double>(1000 * n + i));
+  }
+  c.Bottom({samples, channels, 4, 5}, data).Bottom({samples}, labels);
+  return c;
+}
+
+TEST(Mixup, PastesARectangleOfThePartner) {
+  const int64_t samples = 200;
+  LayerCase c = Cut("alpha: 0 cutmix_alpha: 1", samples);
+  const std::vector<double> data = c.Top(), labels = c.Top(1);
+  std::set<size_t> areas;
+  for (size_t n = 0; n < static_cast<size_t>(samples); ++n) {
+    size_t pasted[2] = {0, 0}, top = 4, bottom = 0, left = 5, right = 0;
+    for (size_t i = 0; i < 40; ++i) {
+      const double own = 1000.0 * static_cast<double>(n) + static_cast<double>(i);
+      const double other = 1000.0 * static_cast<double>(n ^ 1) + static_cast<double>(i);
+      if (data[40 * n + i] == own) continue;
+      ASSERT_EQ(data[40 * n + i], other);
+      ++pasted[i / 20];
+      top = std::min(top, i % 20 / 5);
+      bottom = std::max(bottom, i % 20 / 5 + 1);
+      left = std::min(left, i % 5);
+      right = std::max(right, i % 5 + 1);
+    }
+    EXPECT_EQ(pasted[0], pasted[1]);
+    if (pasted[0] > 0) {
+      EXPECT_EQ(pasted[0], (bottom - top) * (right - left));
+    }
+    EXPECT_NEAR(labels[2 * n + n % 2], 1 - static_cast<double>(pasted[0]) / 20, 1e-6);
+    EXPECT_NEAR(labels[2 * n] + labels[2 * n + 1], 1, 1e-6);
+    areas.insert(pasted[0]);
+  }
+  EXPECT_GT(areas.size(), 6u);
+}
+
+TEST(Mixup, ChoosesBetweenBothWaysForEachPair) {
+  const auto pastes = [](const std::string& param) {
+    const std::vector<double> data = Cut("alpha: 1 cutmix_alpha: 1 " + param, 400, 1).Top();
+    int whole = 0;
+    for (size_t pair = 0; pair < 200; ++pair) {
+      bool mixed = false;
+      for (size_t i = 0; i < 20; ++i) {
+        const double value = data[40 * pair + i] - 2000.0 * static_cast<double>(pair);
+        mixed = mixed || (std::fabs(value - static_cast<double>(i)) > 1e-3 &&
+                          std::fabs(value - 1000 - static_cast<double>(i)) > 1e-3);
+      }
+      whole += !mixed;
+    }
+    return whole;
+  };
+  EXPECT_EQ(pastes("switch_prob: 1"), 200);
+  EXPECT_EQ(pastes("switch_prob: 0"), 0);
+  EXPECT_NEAR(pastes(""), 100, 36);  // five standard deviations
+  EXPECT_NEAR(pastes("switch_prob: 0.1"), 20, 22);
+}
+
+TEST(Mixup, PastesBySampleAndNotByBatch) {
+  const auto shares = [](int64_t samples, int passes) {
+    LayerCase c = Mix("classes: 2 cutmix_alpha: 1");
+    std::vector<double> classes;
+    for (int64_t i = 0; i < samples; ++i) classes.push_back(static_cast<double>(i % 2));
+    c.RandomBottom({samples, 1, 9, 9}).Bottom({samples}, classes).Passes(passes);
+    return c.Top(1);
+  };
+  const std::vector<double> whole = shares(4, 1);
+  EXPECT_EQ(shares(2, 1), std::vector<double>(whole.begin(), whole.begin() + 4));
+  EXPECT_EQ(shares(2, 2), std::vector<double>(whole.begin() + 4, whole.end()));
+}
+
+TEST_ON_DEVICES(Mixup, PastesInEveryLayout) {
+  for (const Shape& shape : {Shape{4, 3, 5, 6}, Shape{6, 8, 3, 1}, Shape{2, 1, 1, 1}}) {
+    for (const char* param : {"alpha: 0 cutmix_alpha: 1", "alpha: 0.5 cutmix_alpha: 2"}) {
+      LayerCase c = Mix("classes: 4 " + std::string(param));
+      c.RandomBottom(shape).LabelBottom({shape[0]}, 4).ExpectGradient().ExpectBackendsAgree();
+      c.ExpectGpuKernel();
+      c.ExpectNarrowOnGpu();
+    }
+  }
+}
+
+TEST_ON_DEVICES(Mixup, SmoothsLabelsInTraining) {
+  // 0.8 + 0.2 / 4, and 0.2 / 4.
+  LayerCase c = Mix("classes: 4 alpha: 0 label_smoothing: 0.2");
+  c.Bottom({2, 1}, {1, 2}).Bottom({2}, {1, 3});
+  c.ExpectTop({2, 4}, {0.05, 0.85, 0.05, 0.05, 0.05, 0.05, 0.05, 0.85}, 1e-6, 1);
+  c.ExpectGradient().ExpectBackendsAgree();
+  c.InPhase(TEST).ExpectTop({2, 4}, {0, 1, 0, 0, 0, 0, 0, 1}, 1e-6, 1);
+}
+
+TEST_ON_DEVICES(Mixup, MakesLabelsOfSharesAboveAThreshold) {
+  // With so large an alpha all shares are close to 1/2, so both classes of a pair count.
+  LayerCase c = Mix("classes: 3 alpha: 1e9 label_threshold: 0.2");
+  c.Bottom({4, 1}, {1, 2, 3, 4}).Bottom({4}, {2, 0, 1, 1});
+  c.ExpectTop({4, 3}, {1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0}, 0, 1).ExpectBackendsAgree();
+  Mix("classes: 3 alpha: 1e9 label_threshold: 0.6")
+      .Bottom({2, 1}, {1, 2})
+      .Bottom({2}, {2, 0})
+      .ExpectTop({2, 3}, {0, 0, 0, 0, 0, 0}, 0, 1);
+}
+
 TEST_ON_GPU(Mixup, NamesAWrongLabelWhenAGpuHasMetIt) {
   ExpectGpuNamesWrongLabelIn(
       "layer { name: 'mixup' type: 'Mixup' bottom: 'x' bottom: 'label' top: 'mixed' top: 'shares'"
@@ -137,6 +244,18 @@ TEST(Mixup, ExplainsMistakes) {
   };
   with("", {2, 3}, {0, 1}).ExpectMistake({"the number of classes", "at least 2"});
   with("classes: 2 alpha: -1", {2, 3}, {0, 1}).ExpectMistake({"alpha is -1", "at least 0"});
+  with("classes: 2 cutmix_alpha: inf", {2, 3, 1, 1}, {0, 1})
+      .ExpectMistake({"cutmix_alpha is inf", "a finite number of at least 0"});
+  with("classes: 2 cutmix_alpha: 1", {2, 3}, {0, 1})
+      .ExpectMistake({"CutMix pastes parts of images", "bottom 0 is 2x3", "remove cutmix_alpha"});
+  with("classes: 2 alpha: 0 cutmix_alpha: 1", {3, 1, 2, 2}, {0, 1, 0}).ExpectMistake({"in pairs"});
+  with("classes: 2 switch_prob: 2", {2, 3}, {0, 1})
+      .ExpectMistake({"switch_prob is 2", "from 0 to 1"});
+  with("classes: 2 label_smoothing: 1", {2, 3}, {0, 1})
+      .ExpectMistake({"label_smoothing is 1", "at least 0 and less than 1"});
+  with("classes: 2 label_threshold: -1", {2, 3}, {0, 1}).ExpectMistake({"label_threshold is -1"});
+  with("classes: 2 label_threshold: 0.2 label_smoothing: 0.1", {2, 3}, {0, 1})
+      .ExpectMistake({"label_threshold and label_smoothing cannot be combined"});
   with("classes: 2", {3, 2}, {0, 1, 0}).ExpectMistake({"in pairs", "a batch has 3", "even"});
   with("classes: 2", {2, 3}, {0, 1, 1}).ExpectMistake({"label 'b1' has 3 values (3)", "2 samples"});
   with("classes: 2", {2, 3}, {0, 2})

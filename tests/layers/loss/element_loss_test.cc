@@ -94,6 +94,16 @@ TEST(SigmoidCrossEntropyLoss, IsDividedByTheBatch) {
       .ExpectTop({}, {3 * kLn2});
 }
 
+// As Mixup writes labels. The probabilities are 1/2 and 3/4.
+TEST_ON_DEVICES(SigmoidCrossEntropyLoss, TakesSharesOfClasses) {
+  LayerCase("type: 'SigmoidCrossEntropyLoss'")
+      .Bottom({1, 2}, {0, kLn3})
+      .Bottom({1, 2}, {0.25, 0.75})
+      .ExpectTop({}, {kLn2 + 2 * kLn2 - 0.75 * kLn3})
+      .ExpectBottomGradient({2}, {0.5, 0})
+      .ExpectBackendsAgree();
+}
+
 TEST(SigmoidCrossEntropyLoss, DoesNotOverflow) {
   LayerCase("type: 'SigmoidCrossEntropyLoss'")
       .Bottom({1, 4}, {1000, -1000, 1000, -1000})

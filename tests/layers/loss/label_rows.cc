@@ -75,6 +75,7 @@ bool AddSoftLabelLoss(NetDraft* draft, const std::string& type, const ClassPredi
       {"uniform", 0, most, std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end())});
   DrawnFields fields(&draw);
   SetNormalization(draw, shape[0], prediction.positions(), &fields);
+  fields.Maybe(0.3, "label_smoothing", draw.Real(0.05, 0.5));
   return draft->Add({type,
                      {prediction.blob.name, shares.name},
                      draw.Chance(0.3) ? 2 : 1,

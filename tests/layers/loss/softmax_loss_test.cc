@@ -290,9 +290,31 @@ TEST(SoftmaxWithLoss, TakesSoftLabels) {
       .ExpectTop({}, {-std::log(FLT_MIN)});
 }
 
+// With smoothing s and K classes, the target of a class is (1 - s) * label + s / K.
+TEST_ON_DEVICES(SoftmaxWithLoss, SmoothsSoftLabels) {
+  const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
+  SoftmaxLossCase("loss_param { label_smoothing: 0.2 }")
+      .Bottom({1, 2}, {0, kLn3})
+      .Bottom({1, 2}, {0.25, 0.75})
+      .ExpectTop({}, {0.3 * ln4 + 0.7 * ln43})
+      .ExpectBottomGradient({2}, {-0.1, 0.1})
+      .ExpectBackendsAgree();
+  // One-hot labels give the loss of the classes themselves.
+  for (const char* smoothing : {"0", "0.3"}) {
+    const std::string more = "loss_param { label_smoothing: " + std::string(smoothing) + " }";
+    const double loss = SoftmaxLossCase(more).Bottom({1, 3}, {1, 2, 3}).Bottom({1}, {2}).Top()[0];
+    SoftmaxLossCase(more).Bottom({1, 3}, {1, 2, 3}).Bottom({1, 3}, {0, 0, 1}).ExpectTop({}, {loss});
+  }
+  SoftmaxLossCase("loss_param { label_smoothing: 1 }")
+      .RandomBottom({2, 3})
+      .RandomBottom({2, 3}, 0, 1)
+      .ExpectMistake({"label_smoothing is 1"});
+}
+
 TEST_ON_DEVICES(SoftmaxWithLoss, AgreesWithDifferencesForSoftLabels) {
   for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 7}, Shape{3, 70}}) {
-    for (const char* more : {"", "loss_weight: 3 loss_param { normalization: NONE }"}) {
+    for (const char* more : {"", "loss_weight: 3 loss_param { normalization: NONE }",
+                             "loss_param { label_smoothing: 0.3 }"}) {
       LayerCase c = SoftmaxLossCase(more);
       c.RandomBottom(shape, -2, 2).RandomBottom(shape, 0, 1).AsLoss();
       c.ExpectGradient().ExpectBackendsAgree();
@@ -315,8 +337,6 @@ TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
     return c;
   };
   with("loss_param { ignore_label: 0 }").ExpectMistake({"soft labels", "remove ignore_label"});
-  with("loss_param { label_smoothing: 0.1 }")
-      .ExpectMistake({"cannot be combined with label_smoothing"});
   with("").Tops(3).ExpectMistake({"no third top"});
   // A single class always has the probability 1, so the loss is 0.
   SoftmaxLossCase().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});

@@ -59,7 +59,8 @@ def softmax_with_loss(layer, x, label):
     losses = -with_gradient_of(logs.clamp(min=LEAST_LOG_FLOAT), logs)
     if soft:
         valid = torch.ones(form.outer, form.inner, dtype=torch.bool)
-        each = (label.detach().reshape(losses.shape) * losses).sum(1)
+        smoothing = fields.real("label_smoothing")
+        each = (((1 - smoothing) * label.detach().reshape(losses.shape) + smoothing / form.count) * losses).sum(1)
     else:
         valid = norm.valid(form.labels)
         index, each = form.of_labels(losses, valid)

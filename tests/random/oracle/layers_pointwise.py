@@ -89,6 +89,8 @@ def dropout(layer, x):
     if kept == 1:
         return x
     scale = 1 / kept if scales else 1.0
+    if fields.get("whole_samples", False):
+        return drop_parts(layer, x, (x.shape[0] if x.dim() else 1, 1, -1), scale)
     return x * kept_of(layer, x, scale) * scale
 
 
@@ -96,8 +98,13 @@ def dropout(layer, x):
 def spatial_dropout(layer, x):
     if not layer.train:
         return x
-    scale = 1 / (1 - layer.fields("spatial_dropout_param").real("dropout_ratio", 0.5))
-    flat = x.reshape(x.shape[0], x.shape[1], -1)
+    return drop_parts(layer, x, (x.shape[0], x.shape[1], -1),
+                      1 / (1 - layer.fields("spatial_dropout_param").real("dropout_ratio", 0.5)))
+
+
+def drop_parts(layer, x, shape, scale):
+    """Keeps or drops the values of the last axis of `shape` together, as the program to test has done."""
+    flat = x.reshape(shape)
     largest = flat.detach().abs().argmax(2, keepdim=True)
     y = layer.drawn_top().reshape(flat.shape)
     y, x_there = y.gather(2, largest), flat.detach().gather(2, largest)

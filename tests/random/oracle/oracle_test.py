@@ -132,6 +132,8 @@ class OracleTest(unittest.TestCase):
         self.check("type: 'Dropout' phase: TEST dropout_param { scale_train: false }", [[1, 2]], [[.5, 1]], [[.5, .5]])
         self.check("type: 'SpatialDropout'", [[[[1, 0], [3, 4]]]], [[[[2, 0], [0, 0]]]], [[[[2, 2], [0, 0]]]],
                    given={"l": [[[[2, 0], [0, 0]]]]})
+        self.check("type: 'Dropout' dropout_param { whole_samples: true }", [[[[1], [0]], [[3], [4]]]],
+                   [[[[2], [0]], [[0], [0]]]], [[[[2], [2]], [[0], [0]]]], given={"l": [[[[2], [0]], [[0], [0]]]]})
         # q = 0.5, alpha = -2: a = (0.5 + 4 / 4)^-0.5, b = a.
         a = 1.5 ** -0.5
         dropped = "type: 'SeLuDropout' selu_dropout_param { dropout_ratio: 0.5 alpha: -2 }"
@@ -356,6 +358,7 @@ class OracleTest(unittest.TestCase):
         self.check(fields % "weight_by_label_freqs: true class_weighting: [3, 5]", [scores[:1], [1]], [5 * one])
         self.check(fields % "class_counts: [3, 1]", [scores, label], [(2 * one + 2 / 3 * two) / 2])
         self.check(fields % "", [scores[:1], [[.5, .5]]], [.5 * one + .5 * two], [[[-.25, .25]]])
+        self.check(fields % "label_smoothing: 0.5", [scores[:1], [[0, 1]]], [.75 * one + .25 * two])
         self.check(fields % "", [scores, label], [(one + two) / 2, [[.25, .75]] * 2, [one, two]])
         # The probability is at least the smallest normal float.
         self.check(fields % "", [[[0, 1000]], [0]], [126 * LN2], [[[-1, 1]]])

@@ -41,7 +41,8 @@ WORDS = {
     "exact resume": "resuming", "save best": "snapshots", "quiet": "quiet and verbose", "verbose": "quiet and verbose",
     "wandb": "W&B and MLflow", "tensorrt": "TensorRT and OpenVINO", "openvino": "TensorRT and OpenVINO",
     "yaml": "configuration files", "config": "configuration files", "keras": "Keras", "segmentation": "segmentation",
-    "ema": "averaged weights",
+    "ema": "averaged weights", "stochastic depth": "drop path", "randaugment": "RandAugment", "trivialaugment": "TrivialAugment",
+    "random erasing": "random erasing", "std_value": "standard deviation", "layer scale": "layer scale",
     # Of Ultralytics' settings.
     "cos_lr": "learning rate policy", "lr0": "learning rate policy", "warmup_epochs": "warm-up", "nbs": "batch size",
     "cache": "caching data", "imgsz": "input size", "save_period": "snapshots", "plots": "logs and curves",
@@ -72,13 +73,13 @@ class HelpSearchTest(tool_case.ToolCase):
             self.assertIn(answer, self.search(question)[0], question)
 
     def test_knows_the_words_of_newcomers(self):
-        self.assertEqual(21 + 40, len(WORDS))
+        self.assertEqual(27 + 40, len(WORDS))
         for word, topic in WORDS.items():
             self.assertRegex(self.search(word)[0], r"^  topic +%s  " % re.escape(topic), word)
             self.assertEqual(self.search(word)[0].split()[1], self.search(word.upper())[0].split()[1], word)
 
     def test_says_what_doppio_lacks(self):
-        for word in ("lookahead", "rocm", "int8", "serving", "mosaic", "stochastic depth", "lr finder"):
+        for word in ("lookahead", "rocm", "int8", "serving", "mosaic", "lr finder"):
             self.assertRegex(self.search(word)[0], r"  ([Dd]oppio has )?(no|none|neither|not)\b", word)
 
     def test_case_and_separators_do_not_matter(self):

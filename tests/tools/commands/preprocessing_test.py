@@ -205,6 +205,22 @@ class PreprocessingTest(tool_case.ToolCase):
             entry = b"\x0a" + bytes([len(key)]) + key.encode() + b"\x12" + bytes([len(value)]) + value.encode()
             self.assertIn(entry, notes, key)
 
+    def test_deviations_are_recorded_and_obeyed(self):
+        self.write("net.prototxt", NET.replace("scale: 0.01", "scale: 0.5 std_value: [50, 25, 100]"))
+        weights = self.train()
+        told = "RGB, resized to 32x32, crop 28x28, mean 120, std 50,25,100, scale 0.5"
+        self.assertEqual((1.0, ["Preprocessing from the weights: " + told]), self.classify(weights))
+        found = json.loads(self.succeed("weights", "ls", "--json", weights))["preprocessing"]
+        self.assertEqual(([50, 25, 100], 0.5), (found["std"], found["scale"]))
+        self.assertIn("std 50,25,100, scale 0.01 instead of std 50,25,100, scale 0.5",
+                      self.classify(weights, "--scale=0.01")[1][0])
+        self.succeed("export", "--model=deploy.prototxt", "--weights=" + weights, "net.onnx")
+        self.assertIn(b"data.std_value\x12\x09" + b"50,25,100", self.read("net.onnx"))
+        self.succeed("import", "--train", "net.onnx", "again")
+        self.assertEqual(2, self.read("again_train_val.prototxt").count(b"std_value: 25"))
+        self.assertIn("images: RGB, resized to 32x32, crop 28x28, mean 120, std 50,25,100, scale 0.5\n",
+                      self.succeed("weights", "ls", "again.caffemodel"))
+
     def test_upgraded_nets_keep_it(self):
         self.write("old.prototxt", 'input: "data" input_dim: 1 input_dim: 3 input_dim: 4 input_dim: 4\n'
                    "preprocessing { channels: RGB }\n")

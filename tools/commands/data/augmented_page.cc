@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/net/contract/sample_source.h"
 #include "core/net/run/net.h"
+#include "data/augment/channel_scale.h"
 #include "data/augment/mean_file.h"
 #include "data/pipeline/pipeline_options.h"
 #include "layers/source/label_form.h"
@@ -56,7 +57,7 @@ NetSpec SpecOfSource(const CommandLine& line) {
 // Turns the numbers of a batch into pictures.
 class Pictures {
  public:
-  explicit Pictures(const LayerSpec& layer) : scale_(layer.param.transform_param().scale()) {
+  explicit Pictures(const LayerSpec& layer) : scale_(layer.param.transform_param()) {
     const TransformationParameter& transform = layer.param.transform_param();
     means_.assign(transform.mean_value().begin(), transform.mean_value().end());
     if (!transform.has_mean_file()) return;
@@ -71,9 +72,9 @@ class Pictures {
     const int64_t plane = int64_t{shape.height} * shape.width;
     for (int c = 0; c < shape.channels; ++c) {
       const size_t mean = std::min(static_cast<size_t>(c), means_.size() - 1);
+      const float scale = scale_.Of(c) == 0 ? 1 : scale_.Of(c);
       for (int64_t i = 0; i < plane; ++i) {
-        const float value = planes[c * plane + i] / (scale_ == 0 ? 1 : scale_) +
-                            (means_.empty() ? 0 : means_[mean]);
+        const float value = planes[c * plane + i] / scale + (means_.empty() ? 0 : means_[mean]);
         image.bytes[i * shape.channels + c] =
             static_cast<uint8_t>(std::lround(std::clamp(value, 0.0F, 255.0F)));
       }
@@ -82,7 +83,7 @@ class Pictures {
   }
 
  private:
-  const float scale_;
+  const ChannelScale scale_;
   std::vector<float> means_;
 };
 
@@ -173,10 +174,11 @@ std::string AugmentedPage(const CommandLine& line, bool* began) {
       figures += FigureHtml(figure, classes);
     }
   }
-  return PreviewPageHtml(line.files[0],
-                         "The first " + Thousands(line.flags.count) +
-                             " images that the net gets in training; mean and scale are undone",
-                         figures);
+  return PreviewPageHtml(
+      line.files[0],
+      "The first " + Thousands(line.flags.count) +
+          " images that the net gets in training; mean, scale and std are undone",
+      figures);
 }
 
 }  // namespace doppio
