@@ -64,8 +64,8 @@ void PairInputs(Pair* pair) {
     pair->input_of_a.push_back(i);
   }
   if (!pair->a.net && !pair->b.net) {
-    throw UserError(SourceLoc{pair->a.files.model}, "Doppio can run neither form: ",
-                    pair->a.why_not);
+    throw UserError(SourceLoc{pair->a.files.model},
+                    "Doppio can run neither form: ", pair->a.why_not);
   }
 }
 
@@ -80,10 +80,10 @@ RunInputs RandomRun(const Pair& pair, uint64_t seed, uint64_t run) {
   for (size_t i = 0; i < pair.a.inputs.size(); ++i) {
     size_t named = i;
     if (&known == &pair.b)
-      named = static_cast<size_t>(
-          std::find(pair.input_of_a.begin(), pair.input_of_a.end(), i) - pair.input_of_a.begin());
-    inputs.a.push_back(RandomInput(known.net->graph(), known.runnable, known.inputs[named].name,
-                                   seed, run));
+      named = static_cast<size_t>(std::find(pair.input_of_a.begin(), pair.input_of_a.end(), i) -
+                                  pair.input_of_a.begin());
+    inputs.a.push_back(
+        RandomInput(known.net->graph(), known.runnable, known.inputs[named].name, seed, run));
   }
   for (const size_t i : pair.input_of_a) inputs.b.push_back(inputs.a[i]);
   return inputs;
@@ -96,8 +96,9 @@ class ImageRuns {
   ImageRuns(const CommandLine& line, const Pair& pair) : pair_(pair) {
     const Shape& shape = pair.a.inputs[0].shape;
     if (pair.a.inputs.size() != 1 || shape.rank() != 4 || (shape[1] != 1 && shape[1] != 3)) {
-      throw UsageError("--images needs nets with one input of 1 or 3 channels, a height and a "
-                       "width");
+      throw UsageError(
+          "--images needs nets with one input of 1 or 3 channels, a height and a "
+          "width");
     }
     const ImageShape input{static_cast<int>(shape[1]), static_cast<int>(shape[2]),
                            static_cast<int>(shape[3])};
@@ -107,8 +108,8 @@ class ImageRuns {
                    << DifferenceText(*of_a, *of_b);
     }
     for (const auto& record : {of_a ? of_a : of_b, of_b ? of_b : of_a}) {
-      const KnownPreprocessing known = KnownFromFlags(line, !line.flags.mean.empty(), record,
-                                                      std::nullopt, pair.a.files.model);
+      const KnownPreprocessing known =
+          KnownFromFlags(line, !line.flags.mean.empty(), record, std::nullopt, pair.a.files.model);
       ImageWishes wishes = WishesFromFlags(line, line.flags.mean);
       wishes.resize = line.flags.resize;
       readers_.emplace_back(PrepareImages(known, wishes, input), input);
@@ -237,8 +238,9 @@ class Verification {
         runners_(RunnersOf(line, pair, python_ ? room_.emplace(FolderForFiles()).path() : "",
                            tolerance)) {
     if (!line.flags.images.empty()) images_.emplace(line, *pair);
-    random_ = line.Given("count") ? static_cast<size_t>(InRange("count", line.flags.count, 0, kMost))
-                                  : kRandomInputs;
+    random_ = line.Given("count")
+                  ? static_cast<size_t>(InRange("count", line.flags.count, 0, kMost))
+                  : kRandomInputs;
     const auto batch = static_cast<size_t>(std::max<int64_t>(1, BatchOf(pair->known().runnable)));
     random_runs_ = (random_ + batch - 1) / batch;
     if (random_runs_ == 0 && !images_) throw UsageError("--count=0 needs --images");
@@ -311,8 +313,9 @@ class Verification {
     if (of_b) found.weights = WeightDifferences(*found.inside, tolerance_);
     if (const PointPair* const first = found.inside->First()) {
       if (of_b && AgreesIfSwapped(&pair_->b, *found.inside, *first, inputs.b, tolerance_)) {
-        found.causes.push_back("the order of the input's channels: the layer agrees if the second "
-                               "form gets red and blue exchanged");
+        found.causes.push_back(
+            "the order of the input's channels: the layer agrees if the second "
+            "form gets red and blue exchanged");
       }
       for (const std::string& cause : FindCauses(*found.inside, *first, found.weights, tolerance_))
         found.causes.push_back(cause);

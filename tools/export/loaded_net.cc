@@ -11,9 +11,8 @@ namespace doppio {
 
 NetSpec SpecForUse(const NetSource& source, NetOptions options) {
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, options);
-  const bool sized =
-      std::any_of(spec.layers.begin(), spec.layers.end(),
-                  [](const LayerSpec& layer) { return TakesInput(layer.type()); });
+  const bool sized = std::any_of(spec.layers.begin(), spec.layers.end(),
+                                 [](const LayerSpec& layer) { return TakesInput(layer.type()); });
   if (options.batch > 0 || sized) return spec;
   options.batch = 1;
   return MakeNetSpec(source.net, source.places, source.state, options);

@@ -62,8 +62,8 @@ PlainBlob BlobOf(const std::string& type, const std::vector<int64_t>& extents, c
 PlainBlob TensorOf(const nlohmann::json& entry, const char* bytes, size_t count) {
   const auto [begin, end] = entry.at("data_offsets").get<std::array<size_t, 2>>();
   if (begin > end || end > count) throw FileError("its bytes are not in the file");
-  return BlobOf(entry.at("dtype").get<std::string>(),
-                entry.at("shape").get<std::vector<int64_t>>(), bytes + begin, end - begin);
+  return BlobOf(entry.at("dtype").get<std::string>(), entry.at("shape").get<std::vector<int64_t>>(),
+                bytes + begin, end - begin);
 }
 
 // Returns the text behind `key` in the header of a .npy file, up to one of `ends`.
@@ -119,8 +119,8 @@ class ZipReader {
     const size_t packed = Get<uint32_t>(at_ + 20), size = Get<uint32_t>(at_ + 24);
     *name = Part(at_ + 46, Get<uint16_t>(at_ + 28));
     const size_t local = Get<uint32_t>(at_ + 42);
-    const std::string from = Part(
-        local + 30 + Get<uint16_t>(local + 26) + Get<uint16_t>(local + 28), packed);
+    const std::string from =
+        Part(local + 30 + Get<uint16_t>(local + 26) + Get<uint16_t>(local + 28), packed);
     Unpack(method, from, size, content);
     if (crc32(0, reinterpret_cast<const Bytef*>(content->data()),
               static_cast<uInt>(content->size())) != Get<uint32_t>(at_ + 16))

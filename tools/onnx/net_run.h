@@ -23,16 +23,16 @@ constexpr char kGivenPrefix[] = "given/";
 // in-place layer may overwrite its blob, and the original is still needed.
 NetSpec RunnableNet(const Graph& graph);
 
-// Returns values for an input blob of a net. `graph` is the net, and `runnable` that of RunnableNet.
-// The values are pixels, prepared as the net's images are, where the input holds images, integers
-// in range for inputs that are indices, and else uniform in [-1, 1). They depend only on the name
-// of the blob, the seed and the number of the run.
+// Returns values for an input blob of a net. `graph` is the net, and `runnable` that of
+// RunnableNet. The values are pixels, prepared as the net's images are, where the input holds
+// images, integers in range for inputs that are indices, and else uniform in [-1, 1). They depend
+// only on the name of the blob, the seed and the number of the run.
 std::vector<float> RandomInput(const Graph& graph, const Graph& runnable, const std::string& blob,
                                uint64_t seed, uint64_t run);
 
 // Runs the net that `content` was made from; `graph` may have another batch size than it had then.
-// Input values are those of RandomInput, the same in every run. `params` holds the net's parameters as plain floats on the host. Throws Error if the net
-// rejects the input.
+// Input values are those of RandomInput, the same in every run. `params` holds the net's parameters
+// as plain floats on the host. Throws Error if the net rejects the input.
 NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxContent& content);
 
 }  // namespace doppio

@@ -33,10 +33,9 @@ OnnxVerification CompareResults(const ModelRuns& runs, const NetRun& run,
   for (size_t i = 0; i < all.size(); ++i) {
     const NamedArray& ours = run.outputs[i];
     const PlainBlob& theirs = all[i];
-    if (ours.shape.count() != theirs.shape.count() ||
-        (runs.judges && ours.shape != theirs.shape)) {
-      const std::string text = does_not + "output '" + ours.name + "' is " +
-                               Extents(theirs.shape) + " there, " + Extents(ours.shape) + " here";
+    if (ours.shape.count() != theirs.shape.count() || (runs.judges && ours.shape != theirs.shape)) {
+      const std::string text = does_not + "output '" + ours.name + "' is " + Extents(theirs.shape) +
+                               " there, " + Extents(ours.shape) + " here";
       if (runs.judges) Refuse(text);
       return {text, {}};
     }

@@ -104,7 +104,8 @@ void Comparison::Add(const std::vector<PlainBlob>& of_a, const std::vector<Plain
   if (runs_ == 0) {
     std::vector<MatchedPoint> matched;
     if (&a_ == &b_) {
-      for (size_t i = 0; i < a_.points.size(); ++i) matched.push_back({static_cast<int>(i), "name"});
+      for (size_t i = 0; i < a_.points.size(); ++i)
+        matched.push_back({static_cast<int>(i), "name"});
     } else {
       matched = MatchPoints(a_, of_a, b_, of_b, tolerance_);
     }
@@ -155,11 +156,18 @@ int64_t Comparison::WorstRun() const {
   return worst == nullptr ? 0 : worst->run;
 }
 
+bool Comparison::OutputAgrees(const PointPair& output) const {
+  const std::vector<int>& reads = a_.points[output.a].reads;
+  return output.Agrees(tolerance_) && std::all_of(reads.begin(), reads.end(), [&](int read) {
+           const PointPair* const pair = Find(read);
+           return pair == nullptr || pair->how == "order" || pair->Agrees(tolerance_);
+         });
+}
+
 bool Comparison::Agrees() const {
   return LoneOutputs().empty() &&
-         std::all_of(pairs_.begin(), pairs_.end(), [&](const PointPair& pair) {
-           return !pair.output || pair.Agrees(tolerance_);
-         });
+         std::all_of(pairs_.begin(), pairs_.end(),
+                     [&](const PointPair& pair) { return !pair.output || OutputAgrees(pair); });
 }
 
 const PointPair* Comparison::First() const {
@@ -169,9 +177,11 @@ const PointPair* Comparison::First() const {
   for (int i = static_cast<int>(a_.points.size()) - 1; i >= 0; --i) {
     const PointPair* const pair = Find(i);
     const bool compared = pair != nullptr && pair->compared;
-    if (compared && pair->output) reached[i] = !pair->Agrees(tolerance_);
-    if (!reached[i] || (compared && pair->Agrees(tolerance_))) continue;
-    if (compared) first = pair;
+    const bool output = compared && pair->output;
+    const bool agrees = compared && pair->Agrees(tolerance_);
+    if (output && !OutputAgrees(*pair)) reached[i] = true;
+    if (!reached[i] || (agrees && !output)) continue;
+    if (compared && !agrees) first = pair;
     for (const int read : a_.points[i].reads) reached[read] = true;
   }
   return first;

@@ -14,15 +14,16 @@ namespace doppio {
 // A pair of points and the differences of their values in all runs so far.
 struct PointPair {
   int a = 0, b = 0;
-  std::string how;         // see MatchedPoint
+  std::string how;  // see MatchedPoint
   bool output = false;
-  Shape shape;             // of `a`
+  Shape shape;  // of `a`
   ValueDifference values;
-  int64_t run = 0;         // of the largest difference
+  int64_t run = 0;           // of the largest difference
   float of_a = 0, of_b = 0;  // the values there
-  std::string unlike;      // the shapes, if they differ: "1x8x7x7 and 1x8x6x6"
-  bool compared = false;   // false if a program does not tell the value
-  int64_t rows = 0, same_top = 0;  // of outputs with classes on axis 1: how often the top is the same
+  std::string unlike;        // the shapes, if they differ: "1x8x7x7 and 1x8x6x6"
+  bool compared = false;     // false if a program does not tell the value
+  int64_t rows = 0,
+          same_top = 0;  // of outputs with classes on axis 1: how often the top is the same
 
   bool Agrees(double tolerance) const { return unlike.empty() && values.relative() <= tolerance; }
 };
@@ -46,7 +47,8 @@ class Comparison {
   std::vector<std::string> LoneOutputs() const;
   // Returns the run in which an output differs most.
   int64_t WorstRun() const;
-  // Returns true if all outputs agree and no form has one that the other lacks.
+  // Returns true if all outputs agree, with what their layers read, and no form has one that the
+  // other lacks. A softmax near 0 and 1 alone would hide differences.
   bool Agrees() const;
   // Returns the first pair in order whose difference reaches an output that differs. A pair that
   // differs, but whose readers all agree again, is not the cause: layers may be joined in one form.
@@ -58,6 +60,8 @@ class Comparison {
   const std::vector<PlainBlob>& first_of_b() const { return first_of_b_; }
 
  private:
+  bool OutputAgrees(const PointPair& output) const;
+
   const VerifyForm &a_, &b_;
   const double tolerance_;
   std::vector<PointPair> pairs_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 
 #include "core/base/file.h"
 #include "tools/cli/text_table.h"
@@ -81,7 +83,8 @@ std::string ChannelsText(const PlainBlob& a, const PlainBlob& b, bool statistics
     sums = {sums.x + x, sums.y + y, sums.xx + x * x, sums.xy + x * y, sums.yy + y * y};
   }
   const auto n = static_cast<double>(rows);
-  double least = 1, most = 1, constant = 0, left = 0;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double least = kInfinity, most = -kInfinity, constant = 0, left = 0;
   for (const Sums& s : channels) {
     const double spread = s.xx - s.x * s.x / n;
     const double factor = spread > 1e-12 * s.xx ? (s.xy - s.x * s.y / n) / spread : 1;
@@ -90,7 +93,7 @@ std::string ChannelsText(const PlainBlob& a, const PlainBlob& b, bool statistics
     constant = std::max(constant, std::abs(s.y - factor * s.x) / n);
     left = std::max(left, (s.yy - s.y * s.y / n - factor * factor * spread) / n);
   }
-  const bool scaled = most - least > 1e-5, moved = constant > limit;
+  const bool scaled = most > 1 + 1e-5 || least<1 - 1e-5, moved = constant> limit;
   if (!(left <= limit * limit) || !(scaled || moved)) return "";
   std::string text;
   if (scaled)
@@ -106,8 +109,7 @@ std::string ChannelsText(const PlainBlob& a, const PlainBlob& b, bool statistics
 }  // namespace
 
 std::vector<std::string> FindCauses(const Comparison& comparison, const PointPair& first,
-                                    const std::vector<ArrayDifference>& weights,
-                                    double tolerance) {
+                                    const std::vector<ArrayDifference>& weights, double tolerance) {
   std::vector<std::string> causes;
   const auto index = static_cast<int>(&first - comparison.pairs().data());
   bool factor = true;
@@ -120,16 +122,15 @@ std::vector<std::string> FindCauses(const Comparison& comparison, const PointPai
     factor = factor && running && array.text.rfind("all values", 0) == 0;
   }
   if (factor && statistics == 2)
-    causes.push_back("mean and variance are larger by one factor: that of BatchNorm (its third "
-                     "blob) differs or is ignored");
+    causes.push_back(
+        "mean and variance are larger by one factor: that of BatchNorm (its third "
+        "blob) differs or is ignored");
   const FormPoint &a = comparison.a().points[first.a], &b = comparison.b().points[first.b];
   // Only BatchNorm stores sums.
-  const bool of_norm =
-      a.node >= 0 && comparison.a().runnable.nodes[a.node].type->sums_weight >= 0;
+  const bool of_norm = a.node >= 0 && comparison.a().runnable.nodes[a.node].type->sums_weight >= 0;
   if (a.node >= 0 && b.node >= 0 && a.type == b.type) {
-    const std::string text =
-        SettingsText(comparison.a().runnable.layer(a.node).param,
-                     comparison.b().runnable.layer(b.node).param, of_norm);
+    const std::string text = SettingsText(comparison.a().runnable.layer(a.node).param,
+                                          comparison.b().runnable.layer(b.node).param, of_norm);
     if (!text.empty()) causes.push_back(text);
   }
   const PlainBlob& of_a = comparison.first_of_a()[first.a];

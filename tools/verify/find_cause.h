@@ -13,8 +13,7 @@ namespace doppio {
 // get the same values: differences of weights, of settings, of the sizes of windows, at borders,
 // and of each channel. Returns nothing if none fits.
 std::vector<std::string> FindCauses(const Comparison& comparison, const PointPair& first,
-                                    const std::vector<ArrayDifference>& weights,
-                                    double tolerance);
+                                    const std::vector<ArrayDifference>& weights, double tolerance);
 
 }  // namespace doppio
 

@@ -90,9 +90,8 @@ class Matching {
     constexpr int64_t kFew = 64;
     const auto count = static_cast<int64_t>(x.size());
     const ValueDifference few = DifferenceOf(x.data(), y.data(), std::min(kFew, count));
-    const ValueDifference all = few.relative() > 100 * tolerance_
-                                    ? few
-                                    : DifferenceOf(x.data(), y.data(), count);
+    const ValueDifference all =
+        few.relative() > 100 * tolerance_ ? few : DifferenceOf(x.data(), y.data(), count);
     return all.relative() <= tolerance_;
   }
 

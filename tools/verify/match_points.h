@@ -19,8 +19,8 @@ struct MatchedPoint {
 // input; values without elements are unknown. Points are matched by the names of their layers,
 // where `export` has added an operator ("conv1/Conv"), or of their blobs; then by equal values,
 // because a model in which layers are joined has other values under the same names; then by type
-// and shape, by type, and at last by shape, in their order. Outputs are matched with outputs only, by the
-// names of their blobs or else in their order.
+// and shape, by type, and at last by shape, in their order. Outputs are matched with outputs only,
+// by the names of their blobs or else in their order.
 std::vector<MatchedPoint> MatchPoints(const VerifyForm& a, const std::vector<PlainBlob>& of_a,
                                       const VerifyForm& b, const std::vector<PlainBlob>& of_b,
                                       double tolerance);

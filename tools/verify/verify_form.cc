@@ -44,8 +44,7 @@ void AddPoints(const std::vector<std::string>& outputs, VerifyForm* form) {
       if (!top.uses.empty()) form->inputs.push_back({top.name, top.shape});
       continue;
     }
-    FormPoint point{layer.name(), layer.type(), top.name, layer.At(),
-                    static_cast<int>(i)};
+    FormPoint point{layer.name(), layer.type(), top.name, layer.At(), static_cast<int>(i)};
     for (const int bottom : node.bottoms) {
       if (point_of.count(bottom) > 0) point.reads.push_back(point_of[bottom]);
     }
@@ -113,8 +112,7 @@ void AddImported(const ImportedNet& imported, NetOptions options, VerifyForm* fo
   form->net = std::make_unique<LoadedNet>(MakeGraph(SpecForUse(source, options)), weights);
   form->runnable = MakeGraph(RunnableNet(form->net->graph()));
   AddPoints(imported.outputs, form);
-  for (FormInput& input : form->inputs)
-    input.turned = Contains(imported.turned_inputs, input.name);
+  for (FormInput& input : form->inputs) input.turned = Contains(imported.turned_inputs, input.name);
   for (FormPoint& point : form->points) point.at = {form->files.model};
 }
 
@@ -189,8 +187,8 @@ VerifyForm ReadForm(const FormFiles& files, const NetFileOptions& options, int64
     }
   }
   if (form.inputs.empty() || form.outputs.empty())
-    throw UserError(SourceLoc{files.model}, "the net has no ", form.inputs.empty() ? "input" : "output",
-                    ", so verify cannot compare it");
+    throw UserError(SourceLoc{files.model}, "the net has no ",
+                    form.inputs.empty() ? "input" : "output", ", so verify cannot compare it");
   return form;
 }
 

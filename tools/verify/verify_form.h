@@ -35,9 +35,9 @@ struct FormInput {
 struct FormPoint {
   std::string layer, type, blob;
   SourceLoc at;
-  int node = -1;           // of VerifyForm::runnable; -1 for a node of ONNX
+  int node = -1;                // of VerifyForm::runnable; -1 for a node of ONNX
   std::vector<int> reads = {};  // points
-  bool last = true;        // no later layer changes the blob in place
+  bool last = true;             // no later layer changes the blob in place
 };
 
 // A net in one form, and what can be compared in it.

@@ -15,14 +15,10 @@ using nlohmann::json;
 
 json ToJson(const PointPair& pair, const Comparison& comparison, double tolerance) {
   const FormPoint &a = comparison.a().points[pair.a], &b = comparison.b().points[pair.b];
-  json row = {{"layer", a.layer},
-              {"type", a.type},
-              {"blob", a.blob},
-              {"other_layer", b.layer},
-              {"other_blob", b.blob},
-              {"matched_by", pair.how},
-              {"place", a.at.ToString()},
-              {"agrees", pair.Agrees(tolerance)}};
+  json row = {{"layer", a.layer},         {"type", a.type},
+              {"blob", a.blob},           {"other_layer", b.layer},
+              {"other_blob", b.blob},     {"matched_by", pair.how},
+              {"place", a.at.ToString()}, {"agrees", pair.Agrees(tolerance)}};
   if (!pair.unlike.empty()) row["unlike"] = pair.unlike;
   row["shape"] = pair.shape.dims();
   row["difference"] = NumberOrNull(pair.values.absolute);
@@ -95,16 +91,14 @@ json ToJson(const VerifiedWitness& witness, double tolerance) {
     if (pair.output) result["outputs"].push_back(ToJson(pair, comparison, tolerance));
   }
   for (const PointPair& pair : inside.pairs()) {
-    if (pair.compared && !pair.output)
-      result["layers"].push_back(ToJson(pair, inside, tolerance));
+    if (pair.compared && !pair.output) result["layers"].push_back(ToJson(pair, inside, tolerance));
   }
   for (const ArrayDifference& array : witness.weights) {
     result["weights"].push_back({{"layer", array.layer},
                                  {"array", array.role},
                                  {"difference", NumberOrNull(array.values.absolute)},
                                  {"relative", NumberOrNull(array.values.relative())},
-                                 {"results_agree",
-                                  inside.pairs()[array.pair].Agrees(tolerance)},
+                                 {"results_agree", inside.pairs()[array.pair].Agrees(tolerance)},
                                  {"text", array.text}});
   }
   if (const PointPair* const first = inside.First())
@@ -116,7 +110,8 @@ void PrintWitness(const json& result, std::ostream& out) {
   out << '\n'
       << result["witness"].get<std::string>() << " and " << result["reference"].get<std::string>()
       << (result["equal"] ? ": equal\n" : ": DIFFERENT\n");
-  PrintRows(result["outputs"], "blob", [](const json&) { return true; }, out);
+  PrintRows(
+      result["outputs"], "blob", [](const json&) { return true; }, out);
   for (const json& lone : result["lone_outputs"])
     out << "only one form has the output " << lone.get<std::string>() << '\n';
   const json& layers = result["layers"];

@@ -14,7 +14,7 @@ namespace doppio {
 
 // One witness compared with the reference, and what has been found out about the difference.
 struct VerifiedWitness {
-  std::string name, reference;  // "net.onnx in Doppio 0.9.0"
+  std::string name, reference;             // "net.onnx in Doppio 0.9.0"
   const Comparison* comparison = nullptr;  // of all runs
   const Comparison* inside = nullptr;      // of the run in which the layers are compared
   std::vector<ArrayDifference> weights;

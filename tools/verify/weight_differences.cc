@@ -1,7 +1,7 @@
 #include "tools/verify/weight_differences.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
 
 #include "tools/cli/text_table.h"
@@ -80,11 +80,11 @@ std::string TextOf(const NamedArray& a, const NamedArray& b, const ValueDifferen
                    double tolerance) {
   int64_t many = 0;
   for (int64_t i = 0; i < a.shape.count(); ++i) many += a.data[i] != b.data[i];
-  const std::string place =
-      StrCat(Thousands(many), " of ", Thousands(a.shape.count()), many == 1 ? " values differs" : " values differ",
-             ", most at ", IndexText(a.shape, values.index), ": ",
-             Significant(static_cast<double>(a.data[values.index])), " and ",
-             Significant(static_cast<double>(b.data[values.index])));
+  const std::string place = StrCat(Thousands(many), " of ", Thousands(a.shape.count()),
+                                   many == 1 ? " values differs" : " values differ", ", most at ",
+                                   IndexText(a.shape, values.index), ": ",
+                                   Significant(static_cast<double>(a.data[values.index])), " and ",
+                                   Significant(static_cast<double>(b.data[values.index])));
   if (values.relative() <= tolerance) return place;
   for (const Disorder& disorder : kDisorders) {
     if (IsDisordered(a, b, disorder, tolerance)) return disorder.text;
@@ -111,8 +111,7 @@ std::vector<ArrayDifference> WeightDifferences(const Comparison& comparison, dou
       for (const auto& [role, array] : one) {
         if (other.count(role) > 0) continue;
         const std::vector<float> zeros(static_cast<size_t>(array.shape.count()));
-        const ValueDifference values =
-            DifferenceOf(array.data, zeros.data(), array.shape.count());
+        const ValueDifference values = DifferenceOf(array.data, zeros.data(), array.shape.count());
         if (values.absolute > 0) add(role, values, text);
       }
     };
