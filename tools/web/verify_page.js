@@ -32,5 +32,5 @@
         row.text + (row.results_agree ? " (results within tolerance)" : "")])) : null));
   }
   document.body.append(html("header", {class: "top"}, html("h1", {}, document.title), themeButton()),
-                       html("main", {}, html("div", {class: "grid"}, ...cards)));
+                       html("main", {}, ...cards));
 }
