@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios/export"))
-from export_case import MISSING, NO_RUNTIME, ExportCase, convolution, inputs_text, layer, np, doppio  # noqa: E402
+from export_case import MISSING, NO_RUNTIME, ExportCase, convolution, doppio, inputs_text, layer, np, onnx  # noqa: E402
 import junit  # noqa: E402
 import scenario  # noqa: E402
 
@@ -166,6 +166,21 @@ class VerifyTest(ExportCase):
         self.write("photos/bad.png", b"\x89PNG\r\n\x1a\nnothing")
         self.assertIn("photos/bad.png", self.doppio("verify", A, A, "--images=photos").stderr)
 
+    def test_a_training_folder_is_a_form(self):
+        for label in range(2):
+            for i in range(6):
+                self.write("photos/%d/%d.png" % (label, i), scenario.png(
+                    [[(9 * x + i, 90 * label + i, 5 * y) for x in range(28)] for y in range(28)]))
+        for command in (["init", "photos", "--net=lenet"],
+                        ["train", "photos_doppio", "--set", "max_iter=3", "--set", "max_epoch=0"],
+                        ["export", "--model=photos_doppio/deploy.prototxt",
+                         "--weights=photos_doppio/lenet_iter_3.caffemodel", "--noverify", "folder.onnx"]):
+            run = self.doppio(*command)
+            self.assertEqual(0, run.returncode, run.stdout + run.stderr)
+        result = self.verify("photos_doppio", "folder.onnx", "--images=photos", "--count=2")
+        self.assertEqual(12, result["inputs"]["images"])
+        self.assertIn("lenet_iter_3.caffemodel", result["a"]["files"][1]["path"])
+
     def test_the_page_and_the_command(self):
         run = self.doppio("verify", A, A, "--html=proof.html", "--count=1")
         self.assertEqual(0, run.returncode, run.stderr)
@@ -230,6 +245,21 @@ class VerifyTest(ExportCase):
         self.assertGreater(len(result["comparisons"][1]["layers"]), 5)
         # Nothing stays behind.
         self.assertEqual([], [name for name in os.listdir(os.environ.get("TMPDIR", "/tmp")) if name.startswith("doppio_verify")])
+
+    @unittest.skipIf(NO_RUNTIME or onnx is None, NO_RUNTIME or "onnx is not installed")
+    def test_a_model_that_doppio_cannot_import_runs_in_onnx_runtime(self):
+        self.export("net.onnx")
+        model = onnx.load(self.path("net.onnx"))
+        last = model.graph.node[-1]
+        last.output[0] = "before"
+        # Shrink with these settings changes nothing, and Doppio has no layer for it.
+        model.graph.node.append(onnx.helper.make_node("Shrink", ["before"], ["prob"], lambd=0.0, bias=0.0))
+        onnx.save(model, self.path("shrink.onnx"))
+        result = self.verify(A, "shrink.onnx", DOPPIO_PYTHON=sys.executable)
+        self.assertIn("ONNX Runtime", result["comparisons"][0]["witness"])
+        run = self.doppio("verify", "shrink.onnx", "shrink.onnx")
+        self.assertEqual(3, run.returncode)
+        self.assertIn("Doppio can run neither form", run.stderr)
 
     def test_pytorch_agrees(self):
         python = next((p for p in (sys.executable, "/usr/bin/python3") if self.has_torch(p)), None)
