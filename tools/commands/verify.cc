@@ -33,7 +33,9 @@ struct Pair {
   std::vector<size_t> input_of_a;  // by input of B
 
   // The form that tells the most about the inputs.
-  const VerifyForm& known() const { return a.net && (a.images() || !b.net) ? a : b.net ? b : a; }
+  const VerifyForm& known() const {
+    return !b.net || (a.net && (a.images() || !b.images())) ? a : b;
+  }
 };
 
 int64_t BatchFor(const CommandLine& line, const FormFiles& a, const FormFiles& b) {
