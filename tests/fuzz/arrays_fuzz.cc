@@ -7,6 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool zip = data[0] % 2 == 0;
   const std::string path = doppio::FuzzPath(zip ? "arrays.npz" : "arrays.safetensors");
   doppio::WriteInput(path, doppio::Text(data + 1, size - 1));
-  doppio::AllowErrors([&] { zip ? doppio::ReadNpz(path) : doppio::ReadSafetensors(path); });
+  doppio::AllowErrors(
+      [&] { zip ? doppio::ReadNpzArrays(path) : doppio::ReadSafetensorsArrays(path); });
   return 0;
 }

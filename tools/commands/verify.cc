@@ -210,7 +210,7 @@ bool AgreesIfSwapped(VerifyForm* b, const Comparison& comparison, const PointPai
              tolerance;
 }
 
-std::string CommandText(const CommandLine& line) {
+std::string RerunText(const CommandLine& line) {
   std::string text = "doppio";
   for (const std::string& word : line.words) text += " " + ShellQuoted(word);
   return text;
@@ -273,7 +273,7 @@ class Verification {
 
   nlohmann::json Result() {
     nlohmann::json result = {
-        {"command", CommandText(line_)},
+        {"command", RerunText(line_)},
         {"version", BuildIdentity()},
         {"tolerance", tolerance_},
         {"inputs",
@@ -300,7 +300,7 @@ class Verification {
   nlohmann::json ResultOf(Runner* runner) {
     const Comparison& all = *runner->comparison;
     const bool of_b = runner->form == &pair_->b;
-    VerifiedWitness found{NameOf(*runner), NameOf(runners_[0]), &all, &all, {}, {}};
+    VerifiedWitness found{NameOf(*runner), NameOf(runners_[0]), &all, &all, {}, nullptr, {}};
     Comparison worst(pair_->a, *runner->form, tolerance_);
     RunInputs inputs;
     if (!all.Agrees()) {
@@ -313,16 +313,28 @@ class Verification {
       found.inside = &worst;
     }
     if (of_b) found.weights = WeightDifferences(*found.inside, tolerance_);
-    if (const PointPair* const first = found.inside->First()) {
-      if (of_b && AgreesIfSwapped(&pair_->b, *found.inside, *first, inputs.b, tolerance_)) {
-        found.causes.push_back(
-            "the order of the input's channels: the layer agrees if the second "
-            "form gets red and blue exchanged");
-      }
-      for (const std::string& cause : FindCauses(*found.inside, *first, found.weights, tolerance_))
-        found.causes.push_back(cause);
+    found.first = FirstOf(*found.inside, found.weights);
+    if (found.first == nullptr) return ToJson(found, tolerance_);
+    found.causes = FindCauses(*found.inside, *found.first, found.weights, tolerance_);
+    if (of_b && AgreesIfSwapped(&pair_->b, *found.inside, *found.first, inputs.b, tolerance_)) {
+      found.causes.insert(found.causes.begin(),
+                          "the order of the input's channels: the layer agrees if the second form "
+                          "gets red and blue exchanged");
     }
     return ToJson(found, tolerance_);
+  }
+
+  // Returns where a difference begins. Changed weights may change their layer's own results by less
+  // than the tolerance, and later ones by more.
+  const PointPair* FirstOf(const Comparison& inside,
+                           const std::vector<ArrayDifference>& weights) const {
+    const PointPair* const first = inside.First();
+    for (const ArrayDifference& array : weights) {
+      const PointPair& pair = inside.pairs()[array.pair];
+      const bool hidden = array.values.relative() > tolerance_ && pair.Agrees(tolerance_);
+      if (first != nullptr && hidden && pair.a < first->a) return &pair;
+    }
+    return first;
   }
 
   static std::string NameOf(const Runner& runner) {

@@ -60,7 +60,7 @@ void LoadedNet::RefuseMissing() const {
       return graph_.params[param].node == static_cast<int>(i);
     });
     if (owner && Contains(missing_, layer.name()))
-      mistakes.Add(layer.Mistake("", "the files of --weights have no values for it"));
+      mistakes.Add(layer.Mistake("", "the files of weights have no values for it"));
   }
   mistakes.ThrowIfAny();
 }

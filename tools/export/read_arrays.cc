@@ -45,8 +45,8 @@ constexpr ElementKind kElementKinds[] = {{"F32", "<f4", 4, &FloatsOf<float>},
                                          {"BF16", "", 2, &FloatsOf<BFloat16>}};
 
 // Returns the array of elements `type` whose bytes are these. Throws FileError without the path.
-PlainBlob BlobOf(const std::string& type, const std::vector<int64_t>& extents, const char* bytes,
-                 size_t size) {
+PlainBlob DecodedBlob(const std::string& type, const std::vector<int64_t>& extents,
+                      const char* bytes, size_t size) {
   const auto count = CheckedProduct(extents);
   if (!count || extents.size() > static_cast<size_t>(kMaxAxes))
     throw FileError("its shape is ", Shape(extents).ToString());
@@ -62,8 +62,8 @@ PlainBlob BlobOf(const std::string& type, const std::vector<int64_t>& extents, c
 PlainBlob TensorOf(const nlohmann::json& entry, const char* bytes, size_t count) {
   const auto [begin, end] = entry.at("data_offsets").get<std::array<size_t, 2>>();
   if (begin > end || end > count) throw FileError("its bytes are not in the file");
-  return BlobOf(entry.at("dtype").get<std::string>(), entry.at("shape").get<std::vector<int64_t>>(),
-                bytes + begin, end - begin);
+  return DecodedBlob(entry.at("dtype").get<std::string>(),
+                     entry.at("shape").get<std::vector<int64_t>>(), bytes + begin, end - begin);
 }
 
 // Returns the text behind `key` in the header of a .npy file, up to one of `ends`.
@@ -96,8 +96,8 @@ PlainBlob NpyBlob(const std::string& npy) {
   }
   if (extents.size() > 1 && HeaderField(header, "fortran_order", ",}") != "False")
     throw FileError("its order is Fortran's; save numpy.ascontiguousarray of it");
-  return BlobOf(HeaderField(header, "descr", "',}"), extents, npy.data() + begin + length,
-                npy.size() - begin - length);
+  return DecodedBlob(HeaderField(header, "descr", "',}"), extents, npy.data() + begin + length,
+                     npy.size() - begin - length);
 }
 
 // The archive's directory, entry by entry.
@@ -197,7 +197,7 @@ WeightsFile WeightsOfArrays(const Graph& graph, NamedBlobs arrays, const std::st
 
 }  // namespace
 
-NamedBlobs ReadSafetensors(const std::string& path) {
+NamedBlobs ReadSafetensorsArrays(const std::string& path) {
   const std::string content = ReadFile(path, kMaxElements);
   uint64_t size = 0;
   if (content.size() < sizeof(size)) Damaged(path, "it has no header");
@@ -221,7 +221,7 @@ NamedBlobs ReadSafetensors(const std::string& path) {
   return arrays;
 }
 
-NamedBlobs ReadNpz(const std::string& path) {
+NamedBlobs ReadNpzArrays(const std::string& path) {
   const std::string ending = ".npy";
   NamedBlobs arrays;
   ZipReader zip(path);
@@ -238,8 +238,9 @@ NamedBlobs ReadNpz(const std::string& path) {
 
 WeightsFile ReadWeightsFor(const Graph& graph, const std::string& path) {
   CheckExists(path);
-  if (EndsWith(path, ".npz")) return WeightsOfArrays(graph, ReadNpz(path), path);
-  if (EndsWith(path, ".safetensors")) return WeightsOfArrays(graph, ReadSafetensors(path), path);
+  if (EndsWith(path, ".npz")) return WeightsOfArrays(graph, ReadNpzArrays(path), path);
+  if (EndsWith(path, ".safetensors"))
+    return WeightsOfArrays(graph, ReadSafetensorsArrays(path), path);
   return ReadWeights(path);
 }
 

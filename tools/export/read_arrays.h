@@ -15,11 +15,11 @@ using NamedBlobs = std::map<std::string, PlainBlob>;
 // Reads .safetensors (github.com/huggingface/safetensors) without the counters of batches that
 // PyTorch stores. Throws FileError if the file is damaged or has elements that are not F32, F64,
 // F16 or BF16.
-NamedBlobs ReadSafetensors(const std::string& path);
+NamedBlobs ReadSafetensorsArrays(const std::string& path);
 
 // Reads NumPy's .npz, whose arrays may be compressed. Throws FileError if the archive is damaged or
 // has elements that are not little-endian floats.
-NamedBlobs ReadNpz(const std::string& path);
+NamedBlobs ReadNpzArrays(const std::string& path);
 
 // Reads a file of weights of any format for a net. Arrays in .safetensors and .npz have the names
 // that NamedArrays (tools/export/param_names.h) gives them. Throws FileError, and in these formats

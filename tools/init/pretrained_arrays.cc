@@ -20,7 +20,7 @@ const std::vector<std::string>& Roles() {
 
 std::map<std::string, Arrays> ReadLayers(const std::string& path) {
   std::map<std::string, Arrays> layers;
-  for (auto& [name, array] : ReadSafetensors(path)) {
+  for (auto& [name, array] : ReadSafetensorsArrays(path)) {
     const size_t dot = name.rfind('.');
     const std::string role = name.substr(dot + 1);
     if (dot == std::string::npos || !Contains(Roles(), role)) {

@@ -67,7 +67,7 @@ ModelRuns RunModel(const std::string& python, const std::string& folder, nlohman
 }
 
 std::vector<PlainBlob> ValuesOfRun(const std::string& folder, size_t run, size_t count) {
-  NamedBlobs arrays = ReadNpz(folder + "/values_" + std::to_string(run) + ".npz");
+  NamedBlobs arrays = ReadNpzArrays(folder + "/values_" + std::to_string(run) + ".npz");
   std::vector<PlainBlob> values;
   for (size_t i = 0; i < count; ++i) {
     const auto found = arrays.find(std::to_string(i));

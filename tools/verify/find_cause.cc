@@ -128,7 +128,8 @@ std::vector<std::string> FindCauses(const Comparison& comparison, const PointPai
   const FormPoint &a = comparison.a().points[first.a], &b = comparison.b().points[first.b];
   // Only BatchNorm stores sums.
   const bool of_norm = a.node >= 0 && comparison.a().runnable.nodes[a.node].type->sums_weight >= 0;
-  if (a.node >= 0 && b.node >= 0 && a.type == b.type) {
+  // Forms spell equal settings in several ways, so these only tell something without another cause.
+  if (causes.empty() && a.node >= 0 && b.node >= 0 && a.type == b.type) {
     const std::string text = SettingsText(comparison.a().runnable.layer(a.node).param,
                                           comparison.b().runnable.layer(b.node).param, of_norm);
     if (!text.empty()) causes.push_back(text);

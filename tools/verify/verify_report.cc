@@ -101,8 +101,7 @@ json ToJson(const VerifiedWitness& witness, double tolerance) {
                                  {"results_agree", inside.pairs()[array.pair].Agrees(tolerance)},
                                  {"text", array.text}});
   }
-  if (const PointPair* const first = inside.First())
-    result["first"] = ToJson(*first, inside, tolerance);
+  if (witness.first != nullptr) result["first"] = ToJson(*witness.first, inside, tolerance);
   return result;
 }
 

@@ -18,7 +18,8 @@ struct VerifiedWitness {
   const Comparison* comparison = nullptr;  // of all runs
   const Comparison* inside = nullptr;      // of the run in which the layers are compared
   std::vector<ArrayDifference> weights;
-  std::vector<std::string> causes;  // of inside->First()
+  const PointPair* first = nullptr;  // where the difference begins; null if the forms agree
+  std::vector<std::string> causes;   // of this pair
 };
 
 // Returns the path, size and SHA-256 of each file of a form. Throws FileError.

@@ -87,7 +87,9 @@ std::string TextOf(const NamedArray& a, const NamedArray& b, const ValueDifferen
                                    Significant(static_cast<double>(b.data[values.index])));
   if (values.relative() <= tolerance) return place;
   for (const Disorder& disorder : kDisorders) {
-    if (IsDisordered(a, b, disorder, tolerance)) return disorder.text;
+    // The shape may be that of either order.
+    if (IsDisordered(a, b, disorder, tolerance) || IsDisordered(b, a, disorder, tolerance))
+      return disorder.text;
   }
   const double factor = FactorOf(a, b, tolerance);
   return factor == 1 ? place : "all values are " + Significant(factor) + " times as large";
