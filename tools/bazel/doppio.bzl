@@ -66,6 +66,7 @@ _ROOMS = {
         "onnx",
         "onnx_import",
         "init",
+        "verify",
         "commands/data",
         "commands",
         "",

@@ -14,6 +14,8 @@ const std::map<std::string, std::string>& WebFiles();
 const std::map<std::string, std::string>& ModelFiles();
 // Returns the Python programs of tools/sweep, such as "tpe.py".
 const std::map<std::string, std::string>& SweepFiles();
+// Returns the Python programs of tools/onnx, such as "run_model.py".
+const std::map<std::string, std::string>& RuntimeFiles();
 
 }  // namespace doppio
 

@@ -1,20 +1,16 @@
 // `export`: converts a trained net to formats of other programs.
-#include <algorithm>
 #include <iostream>
-#include <memory>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
-#include "core/base/log.h"
-#include "core/net/contract/layer.h"
 #include "core/net/spec/solver_spec.h"
-#include "core/net/store/params.h"
 #include "core/net/store/weights.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 #include "tools/export/array_files.h"
+#include "tools/export/loaded_net.h"
 #include "tools/export/waiting_room.h"
 #include "tools/nets/deploy_net.h"
 #include "tools/nets/lint.h"
@@ -27,77 +23,13 @@
 namespace doppio {
 namespace {
 
-// A net with its weights as single precision values in host memory.
-class LoadedNet {
- public:
-  LoadedNet(Graph graph, const std::vector<std::string>& weight_files)
-      : graph_(std::move(graph)),
-        device_(MakeCpuDevice()),
-        params_(device_.get(), DType::kFloat32, graph_.spec.options.seed),
-        param_index_(params_.Resolve(graph_)) {
-    params_.Place(false, {});
-    params_.Allocate();
-    std::vector<std::string> missing;
-    for (size_t i = 0; i < weight_files.size(); ++i) {
-      const WeightsFile file = ReadWeights(weight_files[i]);
-      const WeightsReport report = CopyWeights(file, graph_, param_index_, &params_);
-      if (file.preprocessing) graph_.preprocessing = file.preprocessing;
-      LOG(INFO) << "Weights of " << report.copied.size() << " layers read from " << weight_files[i];
-      if (i == 0) missing = report.missing;
-      const auto found = [&](const std::string& layer) { return !Contains(report.missing, layer); };
-      missing.erase(std::remove_if(missing.begin(), missing.end(), found), missing.end());
-    }
-    RefuseMissing(missing);
-    weights_ = WeightsOf(param_index_, params_, false);
-    weights_.device = nullptr;
-  }
-
-  const Graph& graph() const { return graph_; }
-  const WeightTensors& weights() const { return weights_; }
-  ParamStore* params() { return &params_; }
-
- private:
-  // Reports layers without values in the files of --weights. A layer that only shares parameters of
-  // another layer needs none.
-  void RefuseMissing(const std::vector<std::string>& missing) const {
-    ErrorCollector mistakes;
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const LayerSpec& layer = graph_.layer(static_cast<int>(i));
-      const auto& params = graph_.nodes[i].params;
-      const bool owner = std::any_of(params.begin(), params.end(), [&](int param) {
-        return graph_.params[param].node == static_cast<int>(i);
-      });
-      if (owner && Contains(missing, layer.name()))
-        mistakes.Add(layer.Mistake("", "the files of --weights have no values for it"));
-    }
-    mistakes.ThrowIfAny();
-  }
-
-  Graph graph_;  // includes the preprocessing stored with the weights
-  const std::unique_ptr<Device> device_;
-  ParamStore params_;
-  const std::vector<int> param_index_;
-  WeightTensors weights_;
-};
-
-// Returns true if the net declares the size of its input. The batch size of a data layer, in
-// contrast, only says how many samples it reads at once in training and tests.
-bool HasInputLayer(const NetSpec& spec) {
-  return std::any_of(spec.layers.begin(), spec.layers.end(),
-                     [](const LayerSpec& layer) { return TakesInput(layer.type()); });
-}
-
-// Loads the net in phase TEST. If `batch` is 0, the batch size is that of the Input layers, or 1 if
-// there are none.
+// Loads the net for inference with this batch size; 0 is that of the file.
 NetSpec SpecFor(const CommandLine& line, int64_t batch) {
   const NetSource source = LoadNet(line.flags, line.flags.model, TEST);
   if (batch == line.flags.batch) LogWarnings(source.warnings);
   NetOptions options = MakeNetOptions(line.flags, line.flags.precision, TEST, DataMode::kAssume);
   options.batch = batch;
-  NetSpec spec = MakeNetSpec(source.net, source.places, source.state, options);
-  if (batch > 0 || HasInputLayer(spec)) return spec;
-  options.batch = 1;
-  return MakeNetSpec(source.net, source.places, source.state, options);
+  return SpecForUse(source, options);
 }
 
 // Returns for each edge of `graph` whether its first dimension is the batch. `other` is the same

@@ -21,28 +21,10 @@ const LayerBlobs* FindLayer(const WeightsFile& file, const std::string& name) {
   return nullptr;
 }
 
-std::vector<int64_t> WithoutOnes(const Shape& shape) {
-  std::vector<int64_t> dims = shape.dims();
-  dims.erase(std::remove(dims.begin(), dims.end(), 1), dims.end());
-  return dims;
-}
-
 double Distance(float a, float b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double distance = std::abs(static_cast<double>(a) - static_cast<double>(b));
   return std::isnan(distance) ? std::numeric_limits<double>::infinity() : distance;
-}
-
-void CompareValues(const std::vector<float>& a, const std::vector<float>& b,
-                   BlobDifference* difference) {
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference->absolute = std::max(difference->absolute, Distance(a[i], b[i]));
-    if (std::isfinite(a[i])) largest = std::max(largest, std::abs(static_cast<double>(a[i])));
-  }
-  if (difference->absolute == 0) return;
-  difference->relative =
-      largest > 0 ? difference->absolute / largest : std::numeric_limits<double>::infinity();
 }
 
 class Comparison {
@@ -79,7 +61,10 @@ class Comparison {
         difference.unlike =
             "shape " + of_a->shape.ToString() + ", in " + b_.path + " " + of_b->shape.ToString();
       } else {
-        CompareValues(of_a->data, of_b->data, &difference);
+        const ValueDifference values = DifferenceOf(of_a->data.data(), of_b->data.data(),
+                                                    static_cast<int64_t>(of_a->data.size()));
+        difference.absolute = values.absolute;
+        difference.relative = values.relative();
       }
       found_.push_back(difference);
     }
@@ -90,6 +75,46 @@ class Comparison {
 };
 
 }  // namespace
+
+std::vector<int64_t> WithoutOnes(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  dims.erase(std::remove(dims.begin(), dims.end(), 1), dims.end());
+  return dims;
+}
+
+double ValueDifference::relative() const {
+  if (absolute == 0) return 0;
+  return largest > 0 ? absolute / largest : std::numeric_limits<double>::infinity();
+}
+
+void ValueDifference::Add(const ValueDifference& other) {
+  if (other.absolute > absolute) index = other.index;
+  absolute = std::max(absolute, other.absolute);
+  largest = std::max(largest, other.largest);
+}
+
+ValueDifference DifferenceOf(const float* a, const float* b, int64_t count) {
+  ValueDifference difference;
+  for (int64_t i = 0; i < count; ++i) {
+    const double distance = Distance(a[i], b[i]);
+    if (distance > difference.absolute) {
+      difference.absolute = distance;
+      difference.index = i;
+    }
+    if (std::isfinite(a[i]))
+      difference.largest = std::max(difference.largest, std::abs(static_cast<double>(a[i])));
+  }
+  return difference;
+}
+
+std::string IndexText(const Shape& shape, int64_t index) {
+  std::string text = "]";
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    text = (axis > 0 ? "," : "[") + std::to_string(index % shape[axis]) + text;
+    index /= shape[axis];
+  }
+  return shape.rank() == 0 ? "[]" : text;
+}
 
 BlobStats StatsOf(const std::vector<float>& values) {
   BlobStats stats;

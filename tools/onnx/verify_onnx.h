@@ -25,10 +25,6 @@ struct OnnxVerification {
   std::vector<std::string> lines;  // one message per output
 };
 
-// Returns "" if the interpreter `python` has ONNX Runtime or OpenCV; else a message that says what
-// is missing.
-std::string MissingRuntime(const std::string& python);
-
 // Verifies the file `model`, which holds `content`. `graph` is the net it was made from, possibly
 // with another batch size; `params` holds its parameters as plain floats on the host. Throws Error
 // with ExitCode::kDifference if an output differs by more than the tolerance, or if ONNX Runtime

@@ -126,11 +126,15 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
   return imported;
 }
 
-ImportedNet ImportOnnxFile(const std::string& path) {
-  const std::string bytes = ReadFile(path);
+onnx::ModelProto ReadOnnxModel(const std::string& path) {
   onnx::ModelProto model;
-  if (!model.ParseFromString(bytes) || !model.has_graph())
+  if (!model.ParseFromString(ReadFile(path)) || !model.has_graph())
     throw FileError("'", path, "' is not an ONNX model");
+  return model;
+}
+
+ImportedNet ImportOnnxFile(const std::string& path) {
+  const onnx::ModelProto model = ReadOnnxModel(path);
   try {
     return ImportModel(model, DirName(path));
   } catch (const ErrorList&) {

@@ -30,6 +30,8 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
 // model has none. Notes that have another form are ignored.
 std::optional<Preprocessing> RecordedImages(const onnx::ModelProto& model,
                                             const std::string& input);
+// Reads a file. Throws FileError if it is not an ONNX model.
+onnx::ModelProto ReadOnnxModel(const std::string& path);
 // Returns the net of the model in a file. Throws as ImportModel does, and FileError if the file is
 // not an ONNX model.
 ImportedNet ImportOnnxFile(const std::string& path);

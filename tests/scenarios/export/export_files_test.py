@@ -88,7 +88,7 @@ class FilesTest(ExportCase):
 
     def test_a_layer_without_weights_is_refused(self):
         self.write("net.prototxt", NET + layer("InnerProduct", "inner_product_param { num_output: 2 }", "ip", "more"))
-        self.assertIn("the files of --weights have no values for it", self.export("net.npz", code=3))
+        self.assertIn("the files of weights have no values for it", self.export("net.npz", code=3))
 
     def test_a_batch_that_moves_cannot_be_left_open(self):
         self.save(inputs_text(IMAGE) + layer("Permute", "permute_param { order: 1 order: 0 }"))
