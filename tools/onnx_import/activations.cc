@@ -138,6 +138,7 @@ void ImportDropout(const ImportNode& node) {
   if (node.inputs.Has(1)) ratio = static_cast<float>(node.inputs.Number(1));
   node.attributes.Int("seed", 0);
   if (!(ratio >= 0 && ratio < 1)) node.Refuse("its ratio must be in [0, 1)");
+  if (ratio == 0) return node.results.Set(node.inputs.MaybeTurned(0));
   LayerParameter layer = LayerOf("Dropout");
   layer.mutable_dropout_param()->set_dropout_ratio(ratio);
   node.SetElementwise({layer});

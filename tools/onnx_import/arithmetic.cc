@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/onnx_import/constant_ops.h"
 #include "tools/onnx_import/import_node.h"
+#include "tools/onnx_import/sample_constants.h"
 
 namespace doppio {
 namespace {
@@ -48,12 +50,33 @@ Along FindAlong(const ImportNode& node, const Shape& large, const Shape& small,
   return along;
 }
 
-// Adds `constant` to `value`, or multiplies by it, by a layer with weights.
-ImportValue WithWeights(const ImportNode& node, const ImportValue& value,
-                        const OnnxArray& constant) {
+// Repeats a constant along the axes of `large` between the first and the last one along which it
+// varies. Returns false if there are none.
+bool FillGaps(const ImportNode& node, const Shape& large, OnnxArray* constant) {
+  const std::vector<int64_t>& dims = constant->shape.dims();
+  const auto varies = [](int64_t extent) { return extent != 1; };
+  const auto first = std::find_if(dims.begin(), dims.end(), varies);
+  const auto end = std::find_if(dims.rbegin(), dims.rend(), varies).base();
+  const int missing = large.rank() - constant->shape.rank();
+  if (missing < 0) return false;
+  Shape filled(std::vector<int64_t>(dims.size(), 1));
+  for (auto at = first; at < end; ++at) {
+    const int axis = static_cast<int>(at - dims.begin());
+    filled[axis] = *at == 1 ? large[missing + axis] : *at;
+  }
+  if (filled == constant->shape) return false;
+  *constant = Broadcast(node, *constant, filled);
+  return true;
+}
+
+// Adds `constant` to `value` or, if `product` is true, multiplies by it, by a layer with weights.
+// They are trained if `trains` is true and each belongs to one element of the constant.
+ImportValue WithWeights(const ImportNode& node, const ImportValue& value, OnnxArray constant,
+                        bool product, bool trains = true) {
+  const bool repeated = FillGaps(node, value.shape, &constant);
   const Along along = FindAlong(node, value.shape, constant.shape);
-  LayerParameter layer = LayerOf(IsProduct(node) ? "Scale" : "Bias");
-  if (IsProduct(node)) {
+  LayerParameter layer = LayerOf(product ? "Scale" : "Bias");
+  if (product) {
     layer.mutable_scale_param()->set_axis(along.axis);
     layer.mutable_scale_param()->set_num_axes(along.extents.rank());
   } else {
@@ -61,6 +84,7 @@ ImportValue WithWeights(const ImportNode& node, const ImportValue& value,
     layer.mutable_bias_param()->set_num_axes(along.extents.rank());
   }
   AddWeight(along.extents, constant.floats, &layer);
+  if (repeated || !trains) Freeze(&layer);
   return node.results.Add(layer, {value});
 }
 
@@ -110,12 +134,13 @@ void ImportWithConstant(const ImportNode& node, int blob) {
   OnnxArray constant = AsSummandOrFactor(node, node.inputs.Constant(1 - blob), blob == 0);
   const bool turned = node.inputs.MaybeTurned(blob).turned() && Turn(&constant);
   ImportValue value = turned ? AsStored(node.inputs.At(blob)) : node.inputs.Blob(blob);
+  constant = OneSample(constant, value);
   if (node.op() == "Add" && AddedToProduct(node, value, constant, blob)) return;
   if (blob == 1 && node.op() == "Sub") value = Power(node, value, 1, -1, 0);
   if (blob == 1 && node.op() == "Div") value = Power(node, value, -1, 1, 0);
-  const Along along = FindAlong(node, value.shape, constant.shape);
-  if (constant.count() != 1 || along.extents.rank() > 0)
-    return node.results.SetMaybeTurned(WithWeights(node, value, constant), turned);
+  if (constant.count() != 1 || FindAlong(node, value.shape, constant.shape).extents.rank() > 0) {
+    return node.results.SetMaybeTurned(WithWeights(node, value, constant, IsProduct(node)), turned);
+  }
   const double number = constant.at(0);
   node.results.SetMaybeTurned(
       IsProduct(node) ? Power(node, value, 1, number, 0) : Power(node, value, 1, 1, number),
@@ -171,6 +196,39 @@ void ImportArithmetic(const ImportNode& node) {
 }
 [[maybe_unused]] const bool arithmetic_imported =
     RegisterImports({"Add", "Sub", "Mul", "Div"}, &ImportArithmetic);
+
+// Returns input `i` where `mask` is 1, and 0 where it is 0.
+ImportValue Masked(const ImportNode& node, int i, const OnnxArray& mask) {
+  return WithWeights(node, node.inputs.Blob(i), mask, true, false);
+}
+
+// Where with a constant condition: x times the condition plus y times its complement.
+void ImportWhere(const ImportNode& node) {
+  OnnxArray masks[2];
+  const OnnxArray& condition = node.inputs.Constant(0);
+  for (int i = 0; i < 2; ++i) {
+    masks[i].shape = condition.shape;
+    for (int64_t at = 0; at < condition.count(); ++at)
+      masks[i].floats.push_back((condition.at(at) != 0) == (i == 0) ? 1.0f : 0.0f);
+  }
+  const int blob = node.inputs.At(1).is_constant() ? 2 : 1, other = 3 - blob;
+  const Shape& shape = node.inputs.At(blob).shape;
+  const OnnxArray mask = OneSample(masks[blob - 1], node.inputs.Blob(blob));
+  const ImportValue masked = Masked(node, blob, mask);
+  if (!node.inputs.At(other).is_constant()) {
+    if (node.inputs.At(other).shape != shape) node.Refuse("its inputs have different shapes");
+    return node.results.Set(Eltwise(
+        node, EltwiseParameter::SUM,
+        {masked, Masked(node, other, OneSample(masks[other - 1], node.inputs.Blob(other)))}));
+  }
+  OnnxArray summand = Broadcast(node, node.inputs.Floats(other), mask.shape);
+  const OnnxArray keeps = Broadcast(node, mask, summand.shape);
+  for (int64_t i = 0; i < summand.count(); ++i) {
+    if (keeps.at(i) != 0) summand.floats[i] = 0;
+  }
+  node.results.Set(WithWeights(node, masked, summand, false, false));
+}
+[[maybe_unused]] const bool where_imported = RegisterImports({"Where"}, &ImportWhere);
 
 // Sum, Max, Min and Mean of any number of values of one shape.
 void ImportJoin(const ImportNode& node) {

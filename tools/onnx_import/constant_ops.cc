@@ -74,13 +74,27 @@ Shape BroadcastShape(const ImportNode& node, const Shape& a, const Shape& b) {
 
 using Binary = std::function<double(double, double)>;
 
+// The remainders with the sign of `a` and with that of `b`.
+double Remainder(double a, double b) { return std::fmod(a, b); }
+double PositiveRemainder(double a, double b) { return a - b * std::floor(a / b); }
+
+bool GivesTruth(const std::string& op) {
+  return op == "Equal" || op.compare(0, 4, "Less") == 0 || op.compare(0, 7, "Greater") == 0;
+}
+
 Binary BinaryOf(const ImportNode& node) {
   const std::string& op = node.op();
   if (op == "Add") return std::plus<double>();
   if (op == "Sub") return std::minus<double>();
   if (op == "Mul") return std::multiplies<double>();
   if (op == "Div") return std::divides<double>();
+  if (op == "Pow") return [](double a, double b) { return std::pow(a, b); };
+  if (op == "Mod") return node.attributes.Int("fmod", 0) != 0 ? &Remainder : &PositiveRemainder;
   if (op == "Equal") return std::equal_to<double>();
+  if (op == "Less") return std::less<double>();
+  if (op == "LessOrEqual") return std::less_equal<double>();
+  if (op == "Greater") return std::greater<double>();
+  if (op == "GreaterOrEqual") return std::greater_equal<double>();
   if (op == "Max") return [](double a, double b) { return std::max(a, b); };
   if (op == "Min") return [](double a, double b) { return std::min(a, b); };
   return nullptr;
@@ -90,10 +104,11 @@ OnnxArray Combined(const ImportNode& node, const Binary& binary) {
   if (node.inputs.count() != 2) node.Refuse("it has ", node.inputs.count(), " inputs");
   const OnnxArray &a = node.inputs.Constant(0), &b = node.inputs.Constant(1);
   const bool integers = a.is_integers && b.is_integers;
-  if (integers && node.op() == "Div" && std::count(b.integers.begin(), b.integers.end(), 0) > 0)
+  if (integers && (node.op() == "Div" || node.op() == "Mod") &&
+      std::count(b.integers.begin(), b.integers.end(), 0) > 0)
     node.Refuse("it divides by 0");
   OnnxArray result =
-      Empty(node, BroadcastShape(node, a.shape, b.shape), integers || node.op() == "Equal");
+      Empty(node, BroadcastShape(node, a.shape, b.shape), integers || GivesTruth(node.op()));
   for (int64_t i = 0; i < result.count(); ++i) {
     const double value = binary(a.at(BroadcastIndex(a.shape, result.shape, i)),
                                 b.at(BroadcastIndex(b.shape, result.shape, i)));
@@ -115,10 +130,32 @@ OnnxArray Converted(const ImportNode& node) {
 
 OnnxArray Same(const ImportNode& node) { return node.inputs.Constant(0); }
 
-OnnxArray Rounded(const ImportNode& node) {
+template <float (*function)(float)>
+OnnxArray Mapped(const ImportNode& node) {
   OnnxArray result = node.inputs.Constant(0);
-  for (float& value : result.floats)
-    value = node.op() == "Floor" ? std::floor(value) : std::ceil(value);
+  for (float& value : result.floats) value = function(value);
+  return result;
+}
+
+OnnxArray Negated(const ImportNode& node) {
+  OnnxArray result = node.inputs.Constant(0);
+  for (float& value : result.floats) value = -value;
+  for (int64_t& value : result.integers) value = node.op() == "Not" ? value == 0 : -value;
+  return result;
+}
+
+OnnxArray Transposed(const ImportNode& node) {
+  const OnnxArray& from = node.inputs.Constant(0);
+  const std::vector<int64_t> order = TransposedOrder(node, from.shape);
+  Shape shape;
+  for (const int64_t axis : order) shape.push_back(from.shape[static_cast<int>(axis)]);
+  OnnxArray result = Empty(node, shape, from.is_integers);
+  for (int64_t i = 0; i < result.count(); ++i) {
+    int64_t rest = i, index = 0;
+    for (int axis = shape.rank() - 1; axis >= 0; rest /= shape[axis--])
+      index += rest % shape[axis] * from.shape.count(static_cast<int>(order[axis]) + 1);
+    CopyElement(from, index, i, &result);
+  }
   return result;
 }
 
@@ -150,33 +187,9 @@ OnnxArray Selected(const ImportNode& node, const OnnxArray& from, int axis,
 OnnxArray Gathered(const ImportNode& node) {
   const OnnxArray& from = node.inputs.Constant(0);
   const int axis = node.Axis(node.attributes.Int("axis", 0), from.shape.rank());
-  const Shape& rows = node.inputs.Constant(1).shape;
   OnnxArray result = Selected(node, from, axis, node.inputs.Integers(1));
-  Shape shape;
-  for (int i = 0; i < axis; ++i) shape.push_back(from.shape[i]);
-  for (const int64_t dim : rows.dims()) shape.push_back(dim);
-  for (int i = axis + 1; i < from.shape.rank(); ++i) shape.push_back(from.shape[i]);
-  result.shape = shape;
+  result.shape = GatheredShape(from.shape, axis, node.inputs.Constant(1).shape);
   return result;
-}
-
-// Returns the elements of an axis of `extent` elements that a range takes.
-std::vector<int64_t> RowsOf(const SliceRange& range, int64_t extent) {
-  const auto within = [&](int64_t place, int64_t least, int64_t most) {
-    return std::clamp<int64_t>(place < 0 ? place + extent : place, least, most);
-  };
-  const int64_t step = std::clamp(range.step, -extent - 1, extent + 1);
-  std::vector<int64_t> rows;
-  if (step > 0) {
-    const int64_t end = within(range.end, 0, extent);
-    for (int64_t row = within(range.start, 0, extent); row < end; row += step) rows.push_back(row);
-  } else {
-    // An end below the first element includes it.
-    const int64_t end = range.end < -extent ? -1 : within(range.end, -1, extent - 1);
-    for (int64_t row = within(range.start, -1, extent - 1); row > end; row += step)
-      rows.push_back(row);
-  }
-  return rows;
 }
 
 OnnxArray Sliced(const ImportNode& node) {
@@ -186,7 +199,7 @@ OnnxArray Sliced(const ImportNode& node) {
   return result;
 }
 
-OnnxArray Concatenated(const ImportNode& node) {
+OnnxArray Joined(const ImportNode& node) {
   const OnnxArray& first = node.inputs.Constant(0);
   const int axis = node.Axis(node.attributes.Int("axis", 0), first.shape.rank());
   Shape shape = first.shape;
@@ -223,12 +236,7 @@ OnnxArray Filled(const ImportNode& node) {
 }
 
 OnnxArray Expanded(const ImportNode& node) {
-  const OnnxArray& from = node.inputs.Constant(0);
-  OnnxArray result = Empty(node, BroadcastShape(node, from.shape, Shape(node.inputs.Integers(1))),
-                           from.is_integers);
-  for (int64_t i = 0; i < result.count(); ++i)
-    CopyElement(from, BroadcastIndex(from.shape, result.shape, i), i, &result);
-  return result;
+  return Broadcast(node, node.inputs.Constant(0), Shape(node.inputs.Integers(1)));
 }
 
 OnnxArray Chosen(const ImportNode& node) {
@@ -240,6 +248,29 @@ OnnxArray Chosen(const ImportNode& node) {
     const bool first = condition.at(BroadcastIndex(condition.shape, shape, i)) != 0;
     const OnnxArray& from = first ? a : b;
     CopyElement(from, BroadcastIndex(from.shape, shape, i), i, &result);
+  }
+  return result;
+}
+
+OnnxArray Scattered(const ImportNode& node) {
+  OnnxArray result = node.inputs.Constant(0);
+  const OnnxArray& updates = node.inputs.Constant(2);
+  const Shape& places = node.inputs.Constant(1).shape;
+  const std::vector<int64_t> at = node.inputs.Integers(1);
+  const int64_t axes = places.rank() == 0 ? 0 : places[places.rank() - 1];
+  if (node.attributes.Text("reduction", "none") != "none") node.Refuse("it has a reduction");
+  if (axes < 1 || axes > result.shape.rank() ||
+      places.count() / axes * result.shape.count(static_cast<int>(axes)) != updates.count())
+    node.Refuse("its inputs do not fit together");
+  const int64_t inner = result.shape.count(static_cast<int>(axes));
+  for (int64_t i = 0; i < updates.count(); ++i) {
+    int64_t row = 0;
+    for (int axis = 0; axis < axes; ++axis) {
+      const int64_t extent = result.shape[axis], given = at[i / inner * axes + axis];
+      if (given < -extent || given >= extent) node.Refuse("there is no element ", given);
+      row = row * extent + (given < 0 ? given + extent : given);
+    }
+    CopyElement(updates, i, row * inner + i % inner, &result);
   }
   return result;
 }
@@ -274,14 +305,36 @@ struct ConstantOp {
   const char* op;
   Fold fold;
 };
-constexpr ConstantOp kConstantOps[] = {
-    {"Identity", &Same},       {"Cast", &Converted},  {"Floor", &Rounded},
-    {"Ceil", &Rounded},        {"Reshape", &Shaped},  {"Squeeze", &Shaped},
-    {"Unsqueeze", &Shaped},    {"Gather", &Gathered}, {"Slice", &Sliced},
-    {"Concat", &Concatenated}, {"Expand", &Expanded}, {"ConstantOfShape", &Filled},
-    {"Where", &Chosen},        {"Range", &Range},     {"ReduceProd", &Product}};
+constexpr ConstantOp kConstantOps[] = {{"Identity", &Same},
+                                       {"Cast", &Converted},
+                                       {"Floor", &Mapped<std::floor>},
+                                       {"Ceil", &Mapped<std::ceil>},
+                                       {"Sqrt", &Mapped<std::sqrt>},
+                                       {"Exp", &Mapped<std::exp>},
+                                       {"Neg", &Negated},
+                                       {"Not", &Negated},
+                                       {"Reshape", &Shaped},
+                                       {"Squeeze", &Shaped},
+                                       {"Unsqueeze", &Shaped},
+                                       {"Transpose", &Transposed},
+                                       {"Gather", &Gathered},
+                                       {"Slice", &Sliced},
+                                       {"Concat", &Joined},
+                                       {"Expand", &Expanded},
+                                       {"ConstantOfShape", &Filled},
+                                       {"Where", &Chosen},
+                                       {"ScatterND", &Scattered},
+                                       {"Range", &Range},
+                                       {"ReduceProd", &Product}};
 
 }  // namespace
+
+OnnxArray Broadcast(const ImportNode& node, const OnnxArray& from, const Shape& with) {
+  OnnxArray result = Empty(node, BroadcastShape(node, from.shape, with), from.is_integers);
+  for (int64_t i = 0; i < result.count(); ++i)
+    CopyElement(from, BroadcastIndex(from.shape, result.shape, i), i, &result);
+  return result;
+}
 
 bool FoldConstants(const ImportNode& node) {
   int64_t bytes = 0;

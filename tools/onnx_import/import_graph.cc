@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/base/file_limits.h"
-#include "core/net/graph/graph.h"
 #include "tools/onnx_import/turned_images.h"
 
 namespace doppio {
@@ -36,18 +35,29 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Impo
     if (made.insert(bottom.blob).second) *net.add_layer() = InputOf(bottom.blob, bottom.shape);
   }
   *net.add_layer() = layer;
-  net.mutable_layer(net.layer_size() - 1)->clear_blobs();
-  const Graph graph = MakeGraph(MakeNetSpec(net, FieldPlaces(), NetState(), NetOptions()));
+  const Graph graph = CheckShapes(net);
   const Node& node = graph.nodes.back();
-  for (int i = 0; i < layer.blobs_size(); ++i) {
-    const Shape stored(std::vector<int64_t>(layer.blobs(i).shape().dim().begin(),
-                                            layer.blobs(i).shape().dim().end()));
-    if (i >= static_cast<int>(node.param_shapes.size()) || node.param_shapes[i] != stored)
-      throw UserError({}, "its constant ", i, " is ", stored.ToString());
-  }
   std::vector<Shape> shapes;
   for (const int top : node.tops) shapes.push_back(graph.edges[top].shape);
   return shapes;
+}
+
+// Returns where the samples lie in a top of `layer`, unless it is a view.
+SamplePlace PlaceBehind(const LayerParameter& layer, const std::vector<ImportValue>& bottoms,
+                        const Shape& top) {
+  for (const ImportValue& bottom : bottoms) {
+    const SamplePlace& place = bottom.samples;
+    if (!place.known()) continue;
+    if (layer.type() == "Permute") {
+      const auto& order = layer.permute_param().order();
+      return PermutedPlace(place, {order.begin(), order.end()});
+    }
+    // MatMul aligns the last axes of its bottoms, all other layers the first ones.
+    const int axis = place.axis + (layer.type() == "MatMul" ? top.rank() - bottom.shape.rank() : 0);
+    if (axis < top.rank() && top[axis] == bottom.shape[place.axis])
+      return {axis, place.count, place.minor};
+  }
+  return {};
 }
 
 Shape Ordered(const Shape& shape, const std::vector<int64_t>& order) {
@@ -58,14 +68,37 @@ Shape Ordered(const Shape& shape, const std::vector<int64_t>& order) {
 
 }  // namespace
 
+Graph CheckShapes(const NetParameter& net) {
+  NetParameter plain;  // without the weights, which would be copied
+  for (const LayerParameter& layer : net.layer()) {
+    *plain.add_layer() = layer;
+    plain.mutable_layer(plain.layer_size() - 1)->clear_blobs();
+  }
+  Graph graph = MakeGraph(MakeNetSpec(plain, FieldPlaces(), NetState(), NetOptions()));
+  for (int layer = 0; layer < net.layer_size(); ++layer) {
+    const std::vector<Shape>& expected = graph.nodes[layer].param_shapes;
+    for (int i = 0; i < net.layer(layer).blobs_size(); ++i) {
+      const auto& dims = net.layer(layer).blobs(i).shape().dim();
+      const Shape stored(std::vector<int64_t>(dims.begin(), dims.end()));
+      if (i >= static_cast<int>(expected.size()) || expected[i] != stored)
+        throw UserError({}, "its constant ", i, " is ", stored.ToString());
+    }
+  }
+  return graph;
+}
+
 ImportValue AsStored(ImportValue value) {
-  if (value.turned()) value.shape = Ordered(value.shape, kChannelsFirst);
+  if (value.turned()) {
+    value.shape = Ordered(value.shape, kChannelsFirst);
+    value.samples = PermutedPlace(value.samples, kChannelsFirst);
+  }
   value.turned_by.clear();
   return value;
 }
 
 ImportValue ChannelsLast(ImportValue stored, const std::string& layer) {
   stored.shape = Ordered(stored.shape, kChannelsLast);
+  stored.samples = PermutedPlace(stored.samples, kChannelsLast);
   stored.turned_by = layer;
   return stored;
 }
@@ -115,7 +148,7 @@ void ImportGraph::SetStored(const std::string& value, OnnxArray constant) {
   stored_bytes_ += constant.bytes();
   CheckBytes("the sum of the model's constants", stored_bytes_);
   const Shape shape = constant.shape;
-  Set(value, {"", shape, std::move(constant), {}, ""});
+  Set(value, {"", shape, std::move(constant), {}, "", {}});
 }
 
 bool ImportGraph::Spend(int64_t bytes) {
@@ -137,6 +170,7 @@ void ImportGraph::AddInput(const std::string& value, const Shape& shape, bool tu
   ImportValue input;
   input.blob = blobs_.Unique(value);
   input.shape = turned ? Ordered(shape, kChannelsFirst) : shape;
+  if (shape.rank() > 0) input.samples = {0, shape[0], 1};
   layers_.taken.insert(input.blob);
   producers_[input.blob] = net_.layer_size();
   *net_.add_layer() = InputOf(input.blob, input.shape);
@@ -159,7 +193,7 @@ std::vector<ImportValue> ImportGraph::Add(LayerParameter layer, const std::strin
   const std::vector<Shape> shapes = TopShapes(layer, bottoms);
   std::vector<ImportValue> values;
   for (int i = 0; i < layer.top_size(); ++i) {
-    values.push_back({layer.top(i), shapes[i], {}, {}, ""});
+    values.push_back({layer.top(i), shapes[i], {}, {}, "", PlaceBehind(layer, bottoms, shapes[i])});
     producers_[layer.top(i)] = net_.layer_size();
   }
   net_.add_layer()->Swap(&layer);

@@ -13,10 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "core/net/graph/graph.h"
 #include "core/tensor/shape.h"
 #include "proto/net.pb.h"
 #include "proto/onnx.pb.h"
 #include "tools/onnx_import/onnx_array.h"
+#include "tools/onnx_import/sample_place.h"
 
 namespace doppio {
 
@@ -32,6 +34,7 @@ struct ImportValue {
   // Not "": the value is N x H x W x C, but the blob N x C x H x W. The layer Permute that turns it
   // gets this name.
   std::string turned_by;
+  SamplePlace samples;  // in the value's own order of axes
 
   bool is_constant() const { return blob.empty(); }
   bool turned() const { return !turned_by.empty(); }
@@ -39,6 +42,10 @@ struct ImportValue {
 
 // The order of axes that makes N x H x W x C of N x C x H x W, and the one that makes it back.
 inline const std::vector<int64_t> kChannelsLast = {0, 2, 3, 1}, kChannelsFirst = {0, 3, 1, 2};
+
+// Returns the graph of a net whose layers hold weights. Throws UserError or an ErrorList if layers
+// or weights do not fit.
+Graph CheckShapes(const NetParameter& net);
 
 // Returns the value whose shape is that of the blob.
 ImportValue AsStored(ImportValue value);

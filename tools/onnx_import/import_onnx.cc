@@ -1,14 +1,16 @@
 #include "tools/onnx_import/import_onnx.h"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/base/checked_product.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "tools/onnx_import/constant_ops.h"
-#include "tools/onnx_import/gelu_pattern.h"
 #include "tools/onnx_import/import_graph.h"
 #include "tools/onnx_import/import_node.h"
+#include "tools/onnx_import/node_patterns.h"
 #include "tools/onnx_import/turned_images.h"
 
 namespace doppio {
@@ -29,21 +31,24 @@ int OpsetOf(const onnx::ModelProto& model) {
   throw FileError("it names no ONNX opset");
 }
 
-// Returns the shape of an input. Throws UserError if an extent other than the first is open.
-Shape InputShape(const onnx::ValueInfoProto& input) {
+bool IsOpen(const onnx::TensorShapeProto::Dimension& dim) { return dim.dim_value() <= 0; }
+
+// Returns the shape of an input, whose first extent becomes `batch` if it is open. Throws UserError
+// if another extent is open.
+Shape InputShape(const onnx::ValueInfoProto& input, int64_t batch) {
   const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
   if (!tensor.has_shape())
     throw UserError({}, "the model does not say which shape its input '", input.name(), "' has");
   Shape shape;
   for (const onnx::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
-    const bool open = dim.dim_value() <= 0;
+    const bool open = IsOpen(dim);
     if (open && shape.rank() > 0) {
       throw UserError({}, "axis ", shape.rank(), " of the input '", input.name(),
                       "' has no fixed extent",
                       dim.dim_param().empty() ? "" : ", but '" + dim.dim_param() + "'",
                       "; export the model with a fixed size of images");
     }
-    shape.push_back(open ? 1 : dim.dim_value());
+    shape.push_back(open ? batch : dim.dim_value());
   }
   if (!CheckedProduct(shape.dims()))
     throw UserError({}, "the input '", input.name(), "' is ", shape.ToString());
@@ -57,20 +62,11 @@ void Import(const onnx::NodeProto& proto, ImportGraph* graph) {
   if (!own) node.Refuse("Doppio has no operators of '", proto.domain(), "'");
   if (!FoldConstants(node)) {
     const OnnxImport* const import = OnnxImports::Get().Find(node.op());
-    if (import == nullptr) node.Refuse("Doppio has no layer for this operator");
+    if (import == nullptr)
+      node.Refuse("Doppio has no layer for this operator; docs/import.md lists those that it has");
     import->import(node);
   }
   node.attributes.CheckAllKnown();
-}
-
-// Returns the node that computes the output of `last` as the GELU of `x`.
-onnx::NodeProto GeluOf(const onnx::NodeProto& last, const std::string& x) {
-  onnx::NodeProto node;
-  node.set_op_type("Gelu");
-  node.set_name(last.name());
-  node.add_input(x);
-  node.add_output(last.output(0));
-  return node;
 }
 
 // Adds all nodes. Throws one error for all that Doppio cannot compute. Nodes behind these have no
@@ -78,13 +74,11 @@ onnx::NodeProto GeluOf(const onnx::NodeProto& last, const std::string& x) {
 void ImportNodes(const onnx::GraphProto& from, ImportGraph* graph) {
   ErrorCollector mistakes;
   std::set<std::string> lost;  // values behind a mistake
-  const GeluPatterns gelus = FindGelus(from);
+  const NodePatterns patterns = FindPatterns(from);
   for (const onnx::NodeProto& stored : from.node()) {
-    if (gelus.others.count(&stored) > 0) continue;
-    const auto gelu = gelus.last.find(&stored);
-    onnx::NodeProto own;
-    if (gelu != gelus.last.end()) own = GeluOf(stored, gelu->second);
-    const onnx::NodeProto& node = gelu != gelus.last.end() ? own : stored;
+    if (patterns.others.count(&stored) > 0) continue;
+    const auto whole = patterns.last.find(&stored);
+    const onnx::NodeProto& node = whole != patterns.last.end() ? whole->second : stored;
     bool reaches = false;
     for (const std::string& input : node.input()) reaches |= lost.count(input) > 0;
     if (!reaches && mistakes.Try([&] { Import(node, graph); })) continue;
@@ -93,9 +87,8 @@ void ImportNodes(const onnx::GraphProto& from, ImportGraph* graph) {
   mistakes.ThrowIfAny();
 }
 
-}  // namespace
-
-ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder) {
+// Returns the net of a model, whose inputs have the extent `batch` where their first one is open.
+ImportedNet ImportWith(int64_t batch, const onnx::ModelProto& model, const std::string& folder) {
   const onnx::GraphProto& from = model.graph();
   if (from.node_size() == 0) throw FileError("it has no graph with nodes");
   ImportGraph graph(from, OpsetOf(model));
@@ -109,7 +102,7 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
   ImportedNet imported;
   for (const onnx::ValueInfoProto& input : from.input()) {
     if (graph.Find(input.name()) != nullptr) continue;
-    const Shape shape = InputShape(input);
+    const Shape shape = InputShape(input, batch);
     const bool turned = !own && shape.rank() == 4 && IsTurnedAtOnce(from, input.name());
     graph.AddInput(input.name(), shape, turned);
     if (turned) imported.turned_inputs.push_back(input.name());
@@ -124,6 +117,41 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
   imported.net = graph.net();
   if (from.input_size() > 0) imported.images = RecordedImages(model, from.input(0).name());
   return imported;
+}
+
+bool HasOpenBatch(const onnx::ValueInfoProto& input) {
+  const onnx::TensorShapeProto& shape = input.type().tensor_type().shape();
+  return shape.dim_size() > 0 && IsOpen(shape.dim(0));
+}
+
+// Returns the net of a model with open batches, or nothing if it does not work for every batch. The
+// model is computed with two samples, for which each change of a shape shows where they lie.
+std::optional<ImportedNet> ImportForEveryBatch(const onnx::ModelProto& model,
+                                               const std::string& folder) {
+  std::optional<ImportedNet> imported;
+  ErrorCollector ignored;
+  ignored.Try([&] {
+    ImportedNet net = ImportWith(2, model, folder);
+    for (const onnx::ValueInfoProto& input : model.graph().input()) {
+      for (LayerParameter& layer : *net.net.mutable_layer()) {
+        if (layer.type() == "Input" && layer.top(0) == input.name() && HasOpenBatch(input))
+          layer.mutable_input_param()->mutable_shape(0)->set_dim(0, 1);
+      }
+    }
+    CheckShapes(net.net);
+    imported = std::move(net);
+  });
+  return imported;
+}
+
+}  // namespace
+
+ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder) {
+  const auto& inputs = model.graph().input();
+  if (std::any_of(inputs.begin(), inputs.end(), &HasOpenBatch)) {
+    if (std::optional<ImportedNet> imported = ImportForEveryBatch(model, folder)) return *imported;
+  }
+  return ImportWith(1, model, folder);
 }
 
 onnx::ModelProto ReadOnnxModel(const std::string& path) {

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tools/onnx_import/axis_parts.h"
 #include "tools/onnx_import/import_node.h"
 #include "tools/onnx_import/new_shape.h"
+#include "tools/onnx_import/sample_constants.h"
 #include "tools/onnx_import/slice_ranges.h"
 #include "tools/onnx_import/windows.h"
 
@@ -20,28 +22,15 @@ void ImportReshape(const ImportNode& node) {
 [[maybe_unused]] const bool reshape_imported =
     RegisterImports({"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, &ImportReshape);
 
-ImportValue Permuted(const ImportNode& node, const ImportValue& value,
-                     const std::vector<int64_t>& order) {
-  if (std::is_sorted(order.begin(), order.end())) return value;
-  LayerParameter layer = LayerOf("Permute");
-  for (const int64_t axis : order) layer.mutable_permute_param()->add_order(node.Narrow(axis));
-  return node.results.Add(layer, {value});
-}
-
 void ImportTranspose(const ImportNode& node) {
   const ImportValue& input = node.inputs.MaybeTurned(0);
-  std::vector<int64_t> order(static_cast<size_t>(input.shape.rank()));
-  std::iota(order.rbegin(), order.rend(), 0);
-  order = node.attributes.Ints("perm", order);
-  if (node.Axes(order, input.shape.rank()).size() != static_cast<size_t>(input.shape.rank()))
-    node.Refuse("its attribute 'perm' does not name each axis");
+  std::vector<int64_t> order = TransposedOrder(node, input.shape);
   for (int64_t& axis : order) {
-    axis = node.Axis(axis, input.shape.rank());
     if (input.turned()) axis = kChannelsLast[axis];
   }
   const ImportValue stored = AsStored(input);
   node.results.Set(order == kChannelsLast ? ChannelsLast(stored, WishedName(node.proto))
-                                          : Permuted(node, stored, order));
+                                          : node.results.Permuted(stored, order));
 }
 [[maybe_unused]] const bool transpose_imported = RegisterImports({"Transpose"}, &ImportTranspose);
 
@@ -56,7 +45,7 @@ void ImportDepthAndSpace(const ImportNode& node) {
   if (node.op() == "SpaceToDepth") {
     if (h % side != 0 || w % side != 0) node.Refuse("blocksize does not divide its input");
     const ImportValue parts = node.results.Reshaped(input, {n, c, h / side, side, w / side, side});
-    return node.results.Set(node.results.Reshaped(Permuted(node, parts, {0, 3, 5, 1, 2, 4}),
+    return node.results.Set(node.results.Reshaped(node.results.Permuted(parts, {0, 3, 5, 1, 2, 4}),
                                                   {n, c * side * side, h / side, w / side}));
   }
   const int64_t depth = c / (side * side);
@@ -67,18 +56,32 @@ void ImportDepthAndSpace(const ImportNode& node) {
   const std::vector<int64_t> order =
       depth_first ? std::vector<int64_t>{0, 1, 4, 2, 5, 3} : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
   node.results.Set(
-      node.results.Reshaped(Permuted(node, parts, order), {n, depth, h * side, w * side}));
+      node.results.Reshaped(node.results.Permuted(parts, order), {n, depth, h * side, w * side}));
 }
 [[maybe_unused]] const bool depth_imported =
     RegisterImports({"DepthToSpace", "SpaceToDepth"}, &ImportDepthAndSpace);
 
+// Returns a blob that holds `constant` for each sample of `value`, to be put beside it along
+// `axis`.
+ImportValue Beside(const ImportNode& node, const ImportValue& value, int axis,
+                   const OnnxArray& constant, bool trains) {
+  if (!value.samples.is_plain() || axis == 0)
+    node.Refuse("Doppio puts a constant only beside values whose axis 0 is that of the samples");
+  return PerSample(node, OneSample(constant, value), trains);
+}
+
 void ImportConcat(const ImportNode& node) {
-  std::vector<ImportValue> values;
-  for (int i = 0; i < node.inputs.count(); ++i) values.push_back(node.inputs.Blob(i));
-  LayerParameter layer = LayerOf("Concat");
   const int axis = node.Axis(node.attributes.Int("axis", 1), node.inputs.At(0).shape.rank());
-  if (axis != 1) layer.mutable_concat_param()->set_axis(axis);
-  node.results.Set(node.results.Add(layer, values));
+  int blob = 0;
+  while (node.inputs.At(blob).is_constant()) ++blob;
+  std::vector<ImportValue> values;
+  for (int i = 0; i < node.inputs.count(); ++i) {
+    const bool constant = node.inputs.At(i).is_constant();
+    values.push_back(constant
+                         ? Beside(node, node.inputs.Blob(blob), axis, node.inputs.Floats(i), true)
+                         : node.inputs.Blob(i));
+  }
+  node.results.Set(Concatenated(node, values, axis));
 }
 [[maybe_unused]] const bool concat_imported = RegisterImports({"Concat"}, &ImportConcat);
 
@@ -102,17 +105,6 @@ std::vector<int64_t> SizesOf(const ImportNode& node, int64_t extent) {
   return sizes;
 }
 
-// Cuts `value` along `axis` at the given points.
-std::vector<ImportValue> Cut(const ImportNode& node, const ImportValue& value, int axis,
-                             const std::vector<int64_t>& points) {
-  if (points.empty()) return {value};
-  LayerParameter layer = LayerOf("Slice");
-  if (axis != 1) layer.mutable_slice_param()->set_axis(axis);
-  for (const int64_t point : points)
-    layer.mutable_slice_param()->add_slice_point(node.Narrow(point));
-  return node.results.AddSeveral(layer, {value}, static_cast<int>(points.size()) + 1);
-}
-
 void ImportSplit(const ImportNode& node) {
   const ImportValue& input = node.inputs.Blob(0);
   const int axis = node.Axis(node.attributes.Int("axis", 0), input.shape.rank());
@@ -125,37 +117,40 @@ void ImportSplit(const ImportNode& node) {
 }
 [[maybe_unused]] const bool split_imported = RegisterImports({"Split"}, &ImportSplit);
 
-// Keeps the part [begin, end) of an axis. The others are not outputs of the net.
-ImportValue Kept(const ImportNode& node, const ImportValue& value, int axis, int64_t begin,
-                 int64_t end) {
-  const int64_t extent = value.shape[axis];
-  if (begin >= end) node.Refuse("it keeps nothing of axis ", axis);
-  std::vector<int64_t> points;
-  if (begin > 0) points.push_back(begin);
-  if (end < extent) points.push_back(end);
-  const std::vector<ImportValue> parts = Cut(node, value, axis, points);
-  const size_t kept = begin > 0 ? 1 : 0;
-  std::vector<ImportValue> others;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i != kept) others.push_back(parts[i]);
-  }
-  if (!others.empty()) node.results.AddSeveral(LayerOf("Silence"), others, 0);
-  return parts[kept];
-}
-
 void ImportSlice(const ImportNode& node) {
   ImportValue value = node.inputs.Blob(0);
   for (const SliceRange& range : ReadSliceRanges(node, value.shape.rank())) {
-    if (range.step != 1) node.Refuse("Doppio slices only with steps of 1");
     const int64_t extent = value.shape[range.axis];
-    const auto within = [&](int64_t place) {
-      return std::clamp<int64_t>(place < 0 ? place + extent : place, 0, extent);
-    };
-    value = Kept(node, value, range.axis, within(range.start), within(range.end));
+    node.results.Room({extent}, sizeof(int64_t));
+    value = TakeRows(node, value, range.axis, RowsOf(range, extent));
   }
   node.results.Set(value);
 }
 [[maybe_unused]] const bool slice_imported = RegisterImports({"Slice"}, &ImportSlice);
+
+// Makes a layer Embed: the rows of a constant matrix that the input selects.
+void ImportEmbedding(const ImportNode& node) {
+  const OnnxArray& matrix = node.inputs.Constant(0);
+  if (matrix.shape.rank() != 2 || matrix.is_integers || node.attributes.Int("axis", 0) != 0)
+    node.Refuse("Doppio gathers only the rows of a matrix");
+  LayerParameter layer = LayerOf("Embed");
+  layer.mutable_embed_param()->set_input_dim(node.Narrow(matrix.shape[0]));
+  layer.mutable_embed_param()->set_num_output(node.Narrow(matrix.shape[1]));
+  layer.mutable_embed_param()->set_bias_term(false);
+  AddWeight(matrix.shape, matrix.floats, &layer);
+  node.results.Set(node.results.Add(layer, {node.inputs.Blob(1)}));
+}
+
+// Gathers constant elements of an axis, or rows of a constant matrix.
+void ImportGather(const ImportNode& node) {
+  if (node.inputs.At(0).is_constant()) return ImportEmbedding(node);
+  const ImportValue& input = node.inputs.Blob(0);
+  const int axis = node.Axis(node.attributes.Int("axis", 0), input.shape.rank());
+  const ImportValue taken = TakeRows(node, input, axis, node.inputs.Integers(1));
+  node.results.Set(
+      node.results.Reshaped(taken, GatheredShape(input.shape, axis, node.inputs.At(1).shape)));
+}
+[[maybe_unused]] const bool gather_imported = RegisterImports({"Gather"}, &ImportGather);
 
 void ImportTile(const ImportNode& node) {
   ImportValue value = node.inputs.Blob(0);
@@ -197,11 +192,29 @@ ImportValue Padded(const ImportNode& node, const ImportValue& value) {
   const int64_t each = kernel.count(2);
   for (int64_t c = 0; c < channels; ++c) weights[c * each + place] = 1;
   AddWeight(kernel, weights, &layer);
-  layer.add_param()->set_lr_mult(0);
-  layer.mutable_param(0)->set_decay_mult(0);
+  Freeze(&layer);
   ImportValue plain = value;
   plain.pads.clear();
   return node.results.Add(layer, {plain});
+}
+
+// Puts zeros beside `value` along each axis.
+ImportValue WithZeros(const ImportNode& node, ImportValue value, const std::vector<int64_t>& pads) {
+  const int rank = value.shape.rank();
+  for (int axis = 0; axis < rank; ++axis) {
+    std::vector<ImportValue> parts = {value};
+    for (const bool at_end : {false, true}) {
+      OnnxArray zeros;
+      zeros.shape = value.shape;
+      zeros.shape[0] = 1;
+      zeros.shape[axis] = pads[axis + (at_end ? rank : 0)];
+      if (zeros.shape[axis] == 0) continue;
+      zeros.floats.assign(node.results.Room(zeros.shape, sizeof(float)), 0);
+      parts.insert(at_end ? parts.end() : parts.begin(), Beside(node, value, axis, zeros, false));
+    }
+    if (parts.size() > 1) value = Concatenated(node, parts, axis);
+  }
+  return value;
 }
 
 void ImportPad(const ImportNode& node) {
@@ -215,14 +228,13 @@ void ImportPad(const ImportNode& node) {
       (node.inputs.Has(2) && node.inputs.Number(2) != 0) || node.inputs.Has(3)) {
     node.Refuse("Doppio pads only with zeros, and all axes at once");
   }
-  if (rank < 3 || pads.size() != 2 * rank) node.Refuse("its pads do not fit its input");
+  if (pads.size() != 2 * rank) node.Refuse("its pads do not fit its input");
   if (turned) pads = {pads[0], pads[3], pads[1], pads[2], pads[4], pads[7], pads[5], pads[6]};
-  if (pads[0] != 0 || pads[1] != 0 || pads[rank] != 0 || pads[rank + 1] != 0 ||
-      *std::min_element(pads.begin(), pads.end()) < 0) {
-    node.Refuse("Doppio pads only spatial axes, and cuts nothing off");
-  }
+  if (*std::min_element(pads.begin(), pads.end()) < 0) node.Refuse("Doppio cuts nothing off");
   if (*std::max_element(pads.begin(), pads.end()) > kMostExtent)
     node.Refuse("a pad is larger than ", kMostExtent);
+  if (rank < 3 || pads[0] != 0 || pads[1] != 0 || pads[rank] != 0 || pads[rank + 1] != 0)
+    return node.results.SetMaybeTurned(WithZeros(node, value, pads), turned);
   value.pads.assign(pads.begin() + 2, pads.begin() + static_cast<int64_t>(rank));
   value.pads.insert(value.pads.end(), pads.begin() + static_cast<int64_t>(rank) + 2, pads.end());
   if (*std::max_element(pads.begin(), pads.end()) == 0) value.pads.clear();

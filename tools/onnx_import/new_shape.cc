@@ -1,6 +1,7 @@
 #include "tools/onnx_import/new_shape.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/checked_product.h"
 
@@ -76,6 +77,23 @@ Shape NewShape(const ImportNode& node, const Shape& from) {
   if (to.rank() > kMaxAxes || !CheckedProduct(to.dims(), kMaxPlanned))
     node.Refuse("its result has too many axes or elements");
   return to;
+}
+
+std::vector<int64_t> TransposedOrder(const ImportNode& node, const Shape& from) {
+  std::vector<int64_t> order(static_cast<size_t>(from.rank()));
+  std::iota(order.rbegin(), order.rend(), 0);
+  order = node.attributes.Ints("perm", order);
+  if (node.Axes(order, from.rank()).size() != static_cast<size_t>(from.rank()))
+    node.Refuse("its attribute 'perm' does not name each axis");
+  for (int64_t& axis : order) axis = node.Axis(axis, from.rank());
+  return order;
+}
+
+Shape GatheredShape(const Shape& from, int axis, const Shape& indices) {
+  std::vector<int64_t> dims = from.dims();
+  dims.erase(dims.begin() + axis);
+  dims.insert(dims.begin() + axis, indices.dims().begin(), indices.dims().end());
+  return Shape(dims);
 }
 
 }  // namespace doppio

@@ -25,7 +25,9 @@ const ImportValue& NodeInputs::At(int i) const {
 const ImportValue& NodeInputs::MaybeTurned(int i) const {
   const ImportValue& value = At(i);
   if (value.is_constant())
-    RefuseNode(node_, "its input ", i, " is a constant, which Doppio cannot compute with");
+    RefuseNode(node_, "its input ", i,
+               " is a constant, which Doppio cannot compute with; export the "
+               "model with constant folding");
   return value;
 }
 

@@ -43,21 +43,37 @@ ImportValue NodeResults::Reshaped(const ImportValue& value, const Shape& shape) 
   if (value.shape == shape) return value;
   if (value.shape.count() != shape.count())
     RefuseNode(node_, "it makes ", shape.ToString(), " of ", value.shape.ToString());
-  if (shape.rank() == 2 && value.shape.rank() > 1 && shape[0] == value.shape[0])
-    return Add(LayerOf("Flatten"), {value});
-  LayerParameter layer = LayerOf("Reshape");
-  BlobShape* const to = layer.mutable_reshape_param()->mutable_shape();
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    // 0 copies the batch, so that the net also works with another one.
-    const bool same = axis == 0 && value.shape.rank() > 0 && shape[0] == value.shape[0];
-    to->add_dim(same ? 0 : shape[axis]);
+  const SamplePlace place = ReshapedPlace(value.samples, value.shape, shape);
+  const bool keeps_first = value.shape.rank() > 0 && shape.rank() > 0 &&
+                           shape[0] == value.shape[0] &&
+                           (!place.known() || (place.axis == 0 && value.samples.axis == 0));
+  LayerParameter layer = LayerOf("Flatten");
+  if (shape.rank() != 2 || value.shape.rank() < 2 || !keeps_first) {
+    layer = LayerOf("Reshape");
+    BlobShape* const to = layer.mutable_reshape_param()->mutable_shape();
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      // 0 copies the batch and -1 finds its multiple, so that the net also works with another one.
+      const bool same = axis == 0 && keeps_first;
+      to->add_dim(same ? 0 : axis == place.axis ? -1 : shape[axis]);
+    }
   }
+  ImportValue reshaped = Add(layer, {value});
+  reshaped.samples = place;
+  return reshaped;
+}
+
+ImportValue NodeResults::Permuted(const ImportValue& value,
+                                  const std::vector<int64_t>& order) const {
+  if (std::is_sorted(order.begin(), order.end())) return value;
+  LayerParameter layer = LayerOf("Permute");
+  for (const int64_t axis : order)
+    layer.mutable_permute_param()->add_order(static_cast<uint32_t>(axis));
   return Add(layer, {value});
 }
 
 void NodeResults::Set(OnnxArray constant) const {
   const Shape shape = constant.shape;
-  Set({"", shape, std::move(constant), {}, ""});
+  Set({"", shape, std::move(constant), {}, "", {}});
 }
 
 void NodeResults::SetMaybeTurned(const ImportValue& stored, bool turned) const {
@@ -85,6 +101,12 @@ void AddWeight(const Shape& shape, const std::vector<float>& values, LayerParame
   BlobProto* const blob = layer->add_blobs();
   for (const int64_t dim : shape.dims()) blob->mutable_shape()->add_dim(dim);
   *blob->mutable_data() = {values.begin(), values.end()};
+}
+
+void Freeze(LayerParameter* layer) {
+  ParamSpec* const param = layer->add_param();
+  param->set_lr_mult(0);
+  param->set_decay_mult(0);
 }
 
 }  // namespace doppio

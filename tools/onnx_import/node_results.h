@@ -25,6 +25,9 @@ class NodeResults {
   // Returns `value` in another shape with as many elements, and `value` itself if it has the shape.
   ImportValue Reshaped(const ImportValue& value, const Shape& shape) const;
 
+  // Returns `value` with its axes in another order, and `value` itself if the order is the same.
+  ImportValue Permuted(const ImportValue& value, const std::vector<int64_t>& order) const;
+
   int count() const { return node_.output_size(); }
   const std::string& name(int i = 0) const { return node_.output(i); }
   void Set(ImportValue value, int i = 0) const { graph_->Set(name(i), std::move(value)); }
@@ -45,6 +48,8 @@ class NodeResults {
 LayerParameter LayerOf(const std::string& type);
 // Appends a weight to the layer.
 void AddWeight(const Shape& shape, const std::vector<float>& values, LayerParameter* layer);
+// Keeps the only weight of the layer as it is in trainings.
+void Freeze(LayerParameter* layer);
 
 }  // namespace doppio
 

@@ -1,4 +1,4 @@
-// Gemm by a constant matrix, MatMul, and Gather from a constant matrix.
+// Gemm by a constant matrix, and MatMul.
 #include <algorithm>
 
 #include "tools/onnx_import/import_node.h"
@@ -71,20 +71,6 @@ void ImportMatMul(const ImportNode& node) {
       ProductOf(node, input.shape.rank() - 1, node.inputs.Constant(1), true, 1), {input}));
 }
 [[maybe_unused]] const bool mat_mul_imported = RegisterImports({"MatMul"}, &ImportMatMul);
-
-// Makes a layer Embed: the rows of a constant matrix that the input selects.
-void ImportEmbedding(const ImportNode& node) {
-  const OnnxArray& matrix = node.inputs.Constant(0);
-  if (matrix.shape.rank() != 2 || matrix.is_integers || node.attributes.Int("axis", 0) != 0)
-    node.Refuse("Doppio gathers only the rows of a matrix");
-  LayerParameter layer = LayerOf("Embed");
-  layer.mutable_embed_param()->set_input_dim(node.Narrow(matrix.shape[0]));
-  layer.mutable_embed_param()->set_num_output(node.Narrow(matrix.shape[1]));
-  layer.mutable_embed_param()->set_bias_term(false);
-  AddWeight(matrix.shape, matrix.floats, &layer);
-  node.results.Set(node.results.Add(layer, {node.inputs.Blob(1)}));
-}
-[[maybe_unused]] const bool gather_imported = RegisterImports({"Gather"}, &ImportEmbedding);
 
 }  // namespace
 }  // namespace doppio

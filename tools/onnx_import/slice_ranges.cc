@@ -1,5 +1,6 @@
 #include "tools/onnx_import/slice_ranges.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace doppio {
@@ -24,6 +25,24 @@ std::vector<SliceRange> ReadSliceRanges(const ImportNode& node, int rank) {
     ranges.push_back({node.Axis(axes[i], rank), starts[i], ends[i], steps[i]});
   }
   return ranges;
+}
+
+std::vector<int64_t> RowsOf(const SliceRange& range, int64_t extent) {
+  const auto within = [&](int64_t place, int64_t least, int64_t most) {
+    return std::clamp<int64_t>(place < 0 ? place + extent : place, least, most);
+  };
+  const int64_t step = std::clamp(range.step, -extent - 1, extent + 1);
+  std::vector<int64_t> rows;
+  if (step > 0) {
+    const int64_t end = within(range.end, 0, extent);
+    for (int64_t row = within(range.start, 0, extent); row < end; row += step) rows.push_back(row);
+  } else {
+    // An end below the first element includes it.
+    const int64_t end = range.end < -extent ? -1 : within(range.end, -1, extent - 1);
+    for (int64_t row = within(range.start, -1, extent - 1); row > end; row += step)
+      rows.push_back(row);
+  }
+  return rows;
 }
 
 }  // namespace doppio

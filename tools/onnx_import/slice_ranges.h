@@ -20,6 +20,9 @@ struct SliceRange {
 // UserError.
 std::vector<SliceRange> ReadSliceRanges(const ImportNode& node, int rank);
 
+// Returns the elements of an axis of `extent` elements that a range takes.
+std::vector<int64_t> RowsOf(const SliceRange& range, int64_t extent);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_TOOLS_ONNX_IMPORT_SLICE_RANGES_H_
