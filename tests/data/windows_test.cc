@@ -250,7 +250,8 @@ TEST_F(WindowsTest, SaysWhatIsWrong) {
               HasSubstr("flow is not implemented"));
   EXPECT_THAT(mistake("", "crop_size: 4 mean_value: [1, 2]"), HasSubstr("has 2 mean_value, but"));
   EXPECT_THAT(mistake("", "crop_size: 4 std_value: [1, 2]"), HasSubstr("has 2 std_value, but"));
-  EXPECT_THAT(mistake("", "crop_size: 4 std_value: 0"), HasSubstr("it must be a finite number above 0"));
+  EXPECT_THAT(mistake("", "crop_size: 4 std_value: 0"),
+              HasSubstr("it must be a finite number above 0"));
   EXPECT_THAT(mistake("", "crop_size: 4 mean_value: 1 mean_file: 'm'"),
               HasSubstr("set only one of"));
   EXPECT_THAT(mistake("fg_threshold: 2", "crop_size: 4"),
