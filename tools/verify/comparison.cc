@@ -178,10 +178,11 @@ const PointPair* Comparison::First() const {
     const PointPair* const pair = Find(i);
     const bool compared = pair != nullptr && pair->compared;
     const bool output = compared && pair->output;
-    const bool agrees = compared && pair->Agrees(tolerance_);
+    // A pair that nearly differs may pass a difference on.
+    const bool ends = compared && !output && pair->Agrees(tolerance_ / 4);
     if (output && !OutputAgrees(*pair)) reached[i] = true;
-    if (!reached[i] || (agrees && !output)) continue;
-    if (compared && !agrees) first = pair;
+    if (!reached[i] || ends) continue;
+    if (compared && !pair->Agrees(tolerance_)) first = pair;
     for (const int read : a_.points[i].reads) reached[read] = true;
   }
   return first;
