@@ -74,14 +74,6 @@ Shape BroadcastShape(const ImportNode& node, const Shape& a, const Shape& b) {
 
 using Binary = std::function<double(double, double)>;
 
-// The remainders with the sign of `a` and with that of `b`.
-double Remainder(double a, double b) { return std::fmod(a, b); }
-double PositiveRemainder(double a, double b) { return a - b * std::floor(a / b); }
-
-bool GivesTruth(const std::string& op) {
-  return op == "Equal" || op.compare(0, 4, "Less") == 0 || op.compare(0, 7, "Greater") == 0;
-}
-
 Binary BinaryOf(const ImportNode& node) {
   const std::string& op = node.op();
   if (op == "Add") return std::plus<double>();
@@ -89,12 +81,10 @@ Binary BinaryOf(const ImportNode& node) {
   if (op == "Mul") return std::multiplies<double>();
   if (op == "Div") return std::divides<double>();
   if (op == "Pow") return [](double a, double b) { return std::pow(a, b); };
-  if (op == "Mod") return node.attributes.Int("fmod", 0) != 0 ? &Remainder : &PositiveRemainder;
+  if (op == "Mod" && node.attributes.Int("fmod", 0) != 0)
+    return [](double a, double b) { return std::fmod(a, b); };
+  if (op == "Mod") return [](double a, double b) { return a - b * std::floor(a / b); };
   if (op == "Equal") return std::equal_to<double>();
-  if (op == "Less") return std::less<double>();
-  if (op == "LessOrEqual") return std::less_equal<double>();
-  if (op == "Greater") return std::greater<double>();
-  if (op == "GreaterOrEqual") return std::greater_equal<double>();
   if (op == "Max") return [](double a, double b) { return std::max(a, b); };
   if (op == "Min") return [](double a, double b) { return std::min(a, b); };
   return nullptr;
@@ -108,7 +98,7 @@ OnnxArray Combined(const ImportNode& node, const Binary& binary) {
       std::count(b.integers.begin(), b.integers.end(), 0) > 0)
     node.Refuse("it divides by 0");
   OnnxArray result =
-      Empty(node, BroadcastShape(node, a.shape, b.shape), integers || GivesTruth(node.op()));
+      Empty(node, BroadcastShape(node, a.shape, b.shape), integers || node.op() == "Equal");
   for (int64_t i = 0; i < result.count(); ++i) {
     const double value = binary(a.at(BroadcastIndex(a.shape, result.shape, i)),
                                 b.at(BroadcastIndex(b.shape, result.shape, i)));
@@ -130,17 +120,12 @@ OnnxArray Converted(const ImportNode& node) {
 
 OnnxArray Same(const ImportNode& node) { return node.inputs.Constant(0); }
 
-template <float (*function)(float)>
 OnnxArray Mapped(const ImportNode& node) {
   OnnxArray result = node.inputs.Constant(0);
-  for (float& value : result.floats) value = function(value);
-  return result;
-}
-
-OnnxArray Negated(const ImportNode& node) {
-  OnnxArray result = node.inputs.Constant(0);
-  for (float& value : result.floats) value = -value;
-  for (int64_t& value : result.integers) value = node.op() == "Not" ? value == 0 : -value;
+  const std::string& op = node.op();
+  for (float& value : result.floats)
+    value = op == "Floor" ? std::floor(value) : op == "Ceil" ? std::ceil(value) : std::sqrt(value);
+  for (int64_t& value : result.integers) value = op == "Not" ? value == 0 : value;
   return result;
 }
 
@@ -305,26 +290,15 @@ struct ConstantOp {
   const char* op;
   Fold fold;
 };
-constexpr ConstantOp kConstantOps[] = {{"Identity", &Same},
-                                       {"Cast", &Converted},
-                                       {"Floor", &Mapped<std::floor>},
-                                       {"Ceil", &Mapped<std::ceil>},
-                                       {"Sqrt", &Mapped<std::sqrt>},
-                                       {"Exp", &Mapped<std::exp>},
-                                       {"Neg", &Negated},
-                                       {"Not", &Negated},
-                                       {"Reshape", &Shaped},
-                                       {"Squeeze", &Shaped},
-                                       {"Unsqueeze", &Shaped},
-                                       {"Transpose", &Transposed},
-                                       {"Gather", &Gathered},
-                                       {"Slice", &Sliced},
-                                       {"Concat", &Joined},
-                                       {"Expand", &Expanded},
-                                       {"ConstantOfShape", &Filled},
-                                       {"Where", &Chosen},
-                                       {"ScatterND", &Scattered},
-                                       {"Range", &Range},
+constexpr ConstantOp kConstantOps[] = {{"Identity", &Same},        {"Cast", &Converted},
+                                       {"Floor", &Mapped},         {"Ceil", &Mapped},
+                                       {"Sqrt", &Mapped},          {"Not", &Mapped},
+                                       {"Reshape", &Shaped},       {"Squeeze", &Shaped},
+                                       {"Unsqueeze", &Shaped},     {"Gather", &Gathered},
+                                       {"Slice", &Sliced},         {"Concat", &Joined},
+                                       {"Expand", &Expanded},      {"ConstantOfShape", &Filled},
+                                       {"Transpose", &Transposed}, {"ScatterND", &Scattered},
+                                       {"Where", &Chosen},         {"Range", &Range},
                                        {"ReduceProd", &Product}};
 
 }  // namespace
