@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/channel_scale.h"
 #include "data/annotation/scaled_sides.h"
-#include "data/augment/channel_scale.h"
 #include "data/pipeline/bad_records.h"
 #include "data/pipeline/remarks.h"
 #include "data/record/source.h"

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/channel_scale.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "data/augment/channel_scale.h"
 #include "data/augment/sample_mean.h"
 #include "data/record/record.h"
 #include "proto/augment.pb.h"

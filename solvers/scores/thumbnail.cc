@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/augment/channel_scale.h"
+#include "core/base/channel_scale.h"
 
 namespace doppio {
 namespace {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <vector>
 
+#include "core/base/channel_scale.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/net/spec/preprocessing.h"
 #include "core/net/spec/solver_spec.h"
-#include "data/augment/channel_scale.h"
 #include "data/augment/preprocessing.h"
 #include "proto/data.pb.h"
 #include "tools/cli/flags.h"

@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "core/base/channel_scale.h"
 #include "core/base/random.h"
 #include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
-#include "data/augment/channel_scale.h"
 #include "tools/onnx/image_notes.h"
 #include "tools/onnx/onnx_layer.h"
 

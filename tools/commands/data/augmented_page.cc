@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/channel_scale.h"
 #include "core/base/file.h"
 #include "core/net/contract/sample_source.h"
 #include "core/net/run/net.h"
-#include "data/augment/channel_scale.h"
 #include "data/augment/mean_file.h"
 #include "data/pipeline/pipeline_options.h"
 #include "layers/source/label_form.h"

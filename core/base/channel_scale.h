@@ -1,6 +1,6 @@
 // The factor of each channel after the mean is subtracted: scale / std_value.
-#ifndef DOPPIO_DATA_AUGMENT_CHANNEL_SCALE_H_
-#define DOPPIO_DATA_AUGMENT_CHANNEL_SCALE_H_
+#ifndef DOPPIO_CORE_BASE_CHANNEL_SCALE_H_
+#define DOPPIO_CORE_BASE_CHANNEL_SCALE_H_
 
 #include <algorithm>
 #include <cmath>
@@ -50,4 +50,4 @@ void CheckStdValues(const Fields& fields) {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_DATA_AUGMENT_CHANNEL_SCALE_H_
+#endif  // DOPPIO_CORE_BASE_CHANNEL_SCALE_H_
