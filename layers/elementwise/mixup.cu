@@ -47,10 +47,9 @@ static void MixLabels(const Gpu& gpu, const MixupForm& form, const Mixture* mixt
       gpu, form.samples * form.classes, "Mixup's labels", DOPPIO_BODY(int64_t i) {
         const int64_t row = i / form.classes, c = i - row * form.classes;
         const int64_t own = form.Class(labels[row]), other = form.Class(labels[form.Partner(row)]);
-        to[i] = own < 0 || other < 0
-                    ? NAN
-                    : form.Label(Mixed(mixtures[row].share, own == c ? 1.0f : 0.0f,
-                                       other == c ? 1.0f : 0.0f));
+        to[i] = own < 0 || other < 0 ? NAN
+                                     : form.Label(Mixed(mixtures[row].share, own == c ? 1.0f : 0.0f,
+                                                        other == c ? 1.0f : 0.0f));
       });
   ReduceRows(
       gpu, 1, form.samples, "Mixup's labels", kNoWrongLabel,

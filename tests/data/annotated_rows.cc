@@ -145,7 +145,7 @@ std::string DrawRois(Draw* draw, const SourceWish& wish, std::string fields,
   fields += Maybe(draw, 0.3, FieldText("shuffle", draw->Chance(0.5)));
   fields += Maybe(draw, 0.7, IntText(draw, "max_boxes", kMostShapesObjects, 9));
   std::string transform = DrawMean(draw, 3, PixelSize(), false, false, "");
-  transform += DrawScale(draw, false);
+  transform += DrawScale(draw, false) + DrawDeviations(draw, 3);
   transform += Maybe(draw, 0.1, FieldText("force_color", true));
   transform += DrawDecoding(draw);
   std::string body = MessageText("roi_data_param", fields);

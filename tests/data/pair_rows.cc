@@ -28,12 +28,12 @@ class PairDraft {
     const PixelSize size = draw_->Chance(0.5) ? Crop() : KeepOrResize();
     const bool mirror = draw_->Chance(0.5);
     transform_ += FieldText("mirror", mirror);
-    transform_ += Maybe(draw_, 0.2, FieldText("flip", true));
-    if (out_.height == out_.width)
-      transform_ += Maybe(draw_, 0.2, FieldText("quarter_turns", true));
+    std::string turns = Maybe(draw_, 0.2, FieldText("flip", true));
+    if (out_.height == out_.width) turns += Maybe(draw_, 0.2, FieldText("quarter_turns", true));
+    transform_ += turns;
     transform_ += DrawMean(draw_, wish_.sample[0], size, false, false, "");
-    transform_ += DrawScale(draw_, false);
-    transform_ += DrawUnusedTransforms(draw_, mirror);
+    transform_ += DrawScale(draw_, false) + DrawDeviations(draw_, wish_.sample[0]);
+    transform_ += DrawUnusedTransforms(draw_, mirror || !turns.empty());
     const bool colour = wish_.sample[0] == 3;
     if (!colour || draw_->Chance(0.3)) fields_ += FieldText("is_color", colour);
     AddLabels();

@@ -34,13 +34,27 @@ FieldReasons OfPairs() {
 }
 // Refused where boxes would have to follow, or where layers change nothing but crop and mirror.
 FieldReasons OfPlainImages() {
-  return Because(
-      "for Data and ImageData, refused here", "transform_param",
-      {"random_resize_param", "random_aspect_ratio_param", "pad", "img_rand_resize_lower",
-       "img_rand_resize_upper", "rand_resize_ratio_lower", "rand_resize_ratio_upper",
-       "vertical_stretch_lower", "vertical_stretch_upper", "horizontal_stretch_lower",
-       "horizontal_stretch_upper", "allow_upscale", "interpolation_algo_down",
-       "interpolation_algo_up", "rotation_param", "cutout_param", "shift_param"});
+  return Because("for Data and ImageData, refused here", "transform_param",
+                 {"random_resize_param",
+                  "random_aspect_ratio_param",
+                  "pad",
+                  "img_rand_resize_lower",
+                  "img_rand_resize_upper",
+                  "rand_resize_ratio_lower",
+                  "rand_resize_ratio_upper",
+                  "vertical_stretch_lower",
+                  "vertical_stretch_upper",
+                  "horizontal_stretch_lower",
+                  "horizontal_stretch_upper",
+                  "allow_upscale",
+                  "interpolation_algo_down",
+                  "interpolation_algo_up",
+                  "rotation_param",
+                  "cutout_param",
+                  "shift_param",
+                  "rand_augment_param",
+                  "trivial_augment_param",
+                  "random_erasing_param"});
 }
 FieldReasons OfAllImages() {
   return Because("for Data, ImageData and AnnotatedData, refused here", "transform_param",

@@ -219,6 +219,7 @@ std::string DrawWindowData(Draw* draw, const SourceWish& wish) {
   // A mean image may be larger than the windows.
   const int more = static_cast<int>(draw->Int(0, 3)), mean = static_cast<int>(side) + more;
   transform += DrawMean(draw, wish.sample[0], {mean, mean}, false, true, wish.folder);
+  transform += DrawDeviations(draw, wish.sample[0]);
   transform += DrawUnusedTransforms(draw, mirror);
   std::string fields = FieldText("batch_size", wish.batch);
   fields += DrawThresholds(draw);

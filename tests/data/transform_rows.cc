@@ -195,14 +195,16 @@ class TransformDraft {
     if (crop_) Add(CropText(draw_, out_));
     const bool mirror = draw_->Chance(0.5);
     if (mirror || draw_->Chance(0.2)) Add(FieldText("mirror", mirror));
+    std::string turns;
     if (wish_.layer != ImageWish::kPlain) {
-      Add(Maybe(draw_, 0.2, FieldText("flip", true)));
-      if (out_.height == out_.width) Add(Maybe(draw_, 0.2, FieldText("quarter_turns", true)));
+      turns = Maybe(draw_, 0.2, FieldText("flip", true));
+      if (out_.height == out_.width) turns += Maybe(draw_, 0.2, FieldText("quarter_turns", true));
+      Add(turns);
     }
     Add(DrawMean(draw_, channels_, before_crop_, wish_.floats, !expands_, wish_.folder));
     Add(DrawScale(draw_, wish_.floats));
     Add(DrawDeviations(draw_, channels_));
-    Add(DrawUnusedTransforms(draw_, mirror));
+    Add(DrawUnusedTransforms(draw_, mirror || !turns.empty()));
   }
 
   Draw* const draw_;

@@ -26,7 +26,7 @@ struct CommandLine {
   // The folder argument that stands for its solver.prototxt, as in `doppio test photos_doppio`; ""
   // if there is none.
   std::string folder;
-  Flags flags;                     // a flag that is not given has its default
+  Flags flags;  // a flag that is not given has its default
   bool help = false, version = false;
   bool quiet = false;                 // the log shows only warnings and errors
   std::vector<std::string> given;     // names of the given flags, in order

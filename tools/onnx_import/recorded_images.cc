@@ -54,7 +54,9 @@ std::optional<Preprocessing> RecordedImages(const onnx::ModelProto& model,
   images.set_scale(FloatOf(of_input("scale")));
   for (const std::string& deviation : Parts(of_input("std_value"), ','))
     images.add_std_value(FloatOf(deviation));
-  if (!google::protobuf::TextFormat::ParseFromString(of_input("changes"), images.mutable_changes()))
+  const std::string changes = of_input("changes");
+  if (!changes.empty() &&
+      !google::protobuf::TextFormat::ParseFromString(changes, images.mutable_changes()))
     images.clear_changes();
   for (const std::string& name : Parts(notes["classes"], '\n')) images.add_class_name(name);
   return images;

@@ -182,6 +182,9 @@ LayerRow DetectNetRow() {
                            "rotation_param",
                            "cutout_param",
                            "shift_param",
+                           "rand_augment_param",
+                           "trivial_augment_param",
+                           "random_erasing_param",
                            "ignore_label"})
     row.left_out[std::string("transform_param.") + name] = "the layer reads the mean alone";
   return row;

@@ -7,6 +7,8 @@ from solver import Solver
 TOLERANCE = 1e-6  # relative; both sides compute in float64
 # Numbers that are this small beside the largest ones of their kind are the rounding of sums that are 0.
 SMALL = 1e-6
+# The scale of gradients that are all rounding: those of the sum of a softmax, for example.
+LEAST_SCALE = 1e-10
 
 
 class Check:
@@ -99,7 +101,7 @@ class Run:
             largest[check.kind] = max(largest.get(check.kind, 0.0), check.largest())
         for check in self.checks:
             check.measure(max(check.scale, 10 * SMALL * min(1, largest["top"]) if check.kind == "top" else
-                              SMALL * largest[check.kind]))
+                              max(SMALL * largest[check.kind], LEAST_SCALE)))
 
 
 def noise_of(dump, checks):
