@@ -1,7 +1,7 @@
-// Interp: bilinear resizing of planes with aligned corners. The first and the last
-// pixel of an axis keep their values, and the other output pixels are spaced evenly between them.
-// In the backward pass, each element of the bottom's gradient adds up the gradients of the outputs
-// that read it.
+// Interp: bilinear resizing of planes with aligned corners. The first and the last pixel of an axis
+// keep their values, and the other output pixels are spaced evenly between them. On a GPU, each
+// element is computed by itself; in the backward pass, each element of the bottom's gradient adds
+// up the gradients of the outputs that read it.
 #ifndef DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 #define DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 

@@ -14,7 +14,7 @@ namespace doppio {
 // of the first two); else a message that says what is missing.
 std::string MissingProgram(const std::string& python, const std::string& program);
 
-// What has become of a model's runs.
+// The outcome of running a model.
 struct ModelRuns {
   std::string runtime = "Python";  // "ONNX Runtime 1.17"
   bool judges = false;             // a refusal means that the model is invalid

@@ -15,7 +15,7 @@
 
 namespace doppio {
 
-// What an argument of the command line stands for.
+// The files that an argument of the command line names.
 struct FormFiles {
   std::string argument, model;
   std::vector<std::string> weights;  // none for ONNX

@@ -33,11 +33,10 @@ class Witness {
 bool CanRun(const std::string& program, const VerifyForm& form);
 
 // Returns the witness that runs `form` in `program`. Programs of Python run in the interpreter
-// `python` and keep their files in `folder`, which exists; the witness's own begin with the number
-// `number`. Their Start throws Error with
-// ExitCode::kFile if the program crashes or refuses the form, and
-// ExitCode::kDifference if ONNX Runtime rejects a model. Throws FileError if the program is not
-// installed.
+// `python` and keep their files in `folder`, which exists; the names of this witness's files begin
+// with `number`. Their Start throws Error with ExitCode::kFile if the program crashes or refuses
+// the form, and ExitCode::kDifference if ONNX Runtime rejects a model. Throws FileError if the
+// program is not installed.
 std::unique_ptr<Witness> MakeWitness(const std::string& program, VerifyForm* form,
                                      const std::string& python, const std::string& folder,
                                      size_t number);
