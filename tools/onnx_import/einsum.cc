@@ -28,8 +28,8 @@ Equation ReadEquation(const ImportNode& node) {
         given, "'");
   };
   if (comma == std::string::npos || arrow == std::string::npos || comma > arrow) refuse();
-  const Equation e = {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1),
-                      text.substr(arrow + 2)};
+  Equation e = {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1),
+                text.substr(arrow + 2)};
   for (const std::string* letters : {&e.a, &e.b, &e.to}) {
     for (const char letter : *letters) {
       const int places = Has(e.a, letter) + Has(e.b, letter) + Has(e.to, letter);

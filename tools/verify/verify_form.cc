@@ -101,7 +101,7 @@ void AddNodes(const onnx::GraphProto& graph, VerifyForm* form) {
 }
 
 // Builds the net of an imported model.
-void AddImported(const ImportedNet& imported, NetOptions options, VerifyForm* form) {
+void AddImported(const ImportedNet& imported, const NetOptions& options, VerifyForm* form) {
   NetParameter text = imported.net;
   for (LayerParameter& layer : *text.mutable_layer()) layer.clear_blobs();
   NetSource source;
